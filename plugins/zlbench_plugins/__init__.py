@@ -1,0 +1,1 @@
+"""pytest plugins of zlbench, loaded into the measured interpreter by name with ``-p``; each file has one job."""

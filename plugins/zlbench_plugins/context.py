@@ -1,0 +1,104 @@
+"""What the plugins of one cell share: its request, its files, the row that is being measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from zlbench.cells import CellSpec
+from zlbench_plugins._patch import PatchSet
+
+
+class JsonLines:
+    """A file of JSON lines in which every line is on its way to the disk before `append` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream: TextIO | None = None
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write one line and flush it; a crash in the next instruction loses nothing."""
+        if self._stream is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = self._path.open("a", encoding="utf-8")
+        self._stream.write(json.dumps(record, separators=(",", ":"), default=str) + "\n")
+        self._stream.flush()
+
+
+class CellContext:
+    """State of the cell that this process measures."""
+
+    def __init__(self, spec: CellSpec) -> None:
+        self.spec = spec
+        self.out_dir = Path(spec.out_dir)
+        self.rows = JsonLines(self.out_dir / "rows.jsonl")
+        self.events = JsonLines(self.out_dir / "events.jsonl")
+        self.kernels = JsonLines(self.out_dir / "kernels.jsonl")
+        self.tunings = JsonLines(self.out_dir / "autotune_records" / "pinned.jsonl")
+        self.patches = PatchSet()
+        self.hooks: dict[str, bool] = {}
+        """Hooks that plugins looked for in this Triton, and whether it has them."""
+        self.launches: dict[str, Launches] = {}
+        """Launches of the row in progress, by kernel id."""
+
+    def begin_row(self) -> None:
+        """Forget the launches of the row before."""
+        self.launches = {}
+
+    def launched(self, kernel: str, grid: tuple[int, ...] | None) -> None:
+        """Count one launch of a kernel for the row in progress."""
+        self.launches.setdefault(kernel, Launches()).add(grid)
+
+    def end_row(self, record: dict[str, Any]) -> None:
+        """Append the finished row together with the kernels that it launched."""
+        kernels = [{"kernel": name, **launch.to_json()} for name, launch in self.launches.items()]
+        self.rows.append({**record, "kernels": kernels})
+
+    def warn(self, marker: str, text: str) -> None:
+        """Print a marker line into run.log and keep it as an event."""
+        print(f"{marker} {text}", file=sys.stderr, flush=True)  # noqa: T201 - run.log is this process's stderr
+        self.events.append({"event": "marker", "marker": marker, "text": text})
+
+
+class Launches:
+    """How often and with which grids one kernel was launched for one row."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.grids: list[tuple[int, ...]] = []
+
+    def add(self, grid: tuple[int, ...] | None) -> None:
+        """Count a launch; grids are kept once each, in the order of their first use."""
+        self.count += 1
+        if grid is not None and grid not in self.grids:
+            self.grids.append(grid)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for rows.jsonl."""
+        return {"launches": self.count, "grids": [list(grid) for grid in self.grids]}
+
+
+_current: CellContext | None = None
+
+
+def activate(context: CellContext) -> None:
+    """Make `context` the one that plugins of this process see."""
+    global _current  # noqa: PLW0603 - pytest imports plugins by name, there is no other place to hand it over
+    _current = context
+
+
+def current() -> CellContext:
+    """The cell of this process.
+
+    Where pytest was started by hand with our plugins, the request is read from the file named by ``ZL_CELL_SPEC``.
+    """
+    if _current is None:
+        path = os.environ.get("ZL_CELL_SPEC")
+        if not path:
+            raise RuntimeError("zlbench plugins need a cell: start them through zlbench, or set ZL_CELL_SPEC to a cell.json")
+        activate(CellContext(CellSpec.from_json(json.loads(Path(path).read_text(encoding="utf-8")))))
+    assert _current is not None
+    return _current

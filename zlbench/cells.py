@@ -1,0 +1,161 @@
+"""What one cell is: a request in (`CellSpec`), an outcome out (`CellOutcome`). Values only; both travel as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from zlbench.errors import ExitCode
+
+
+class CellState(str, Enum):
+    """How a cell ended. The names are those that `zlbench explain` knows."""
+
+    OK = "OK"
+    OP_FAILED = "OP_FAILED"
+    CRASH = "CRASH"
+    TIMEOUT = "CELL_TIMEOUT"
+    NOTHING_MEASURED = "NOTHING_MEASURED"
+    SKIPPED = "SKIPPED"
+    USAGE = "USAGE"
+    PREFLIGHT = "PREFLIGHT"
+    DISK_FULL = "DISK_FULL"
+    INTERRUPTED = "INTERRUPTED"
+    NOT_RUN = "NOT_RUN"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellSpec:
+    """One operator on one side, in one process.
+
+    Everything that the measured process needs to know; the compiler and the switches are not in here because
+    they belong to the worker process in which many cells of a side run.
+    """
+
+    cell: str
+    op: str
+    side: str
+    node: str
+    """Absolute pytest node id."""
+    suite_root: str
+    package: str
+    out_dir: str
+    backend: str
+    timer: str
+    target: str | None = None
+    """Compile target such as ``cuda:90`` of the device-less backend; None where a device decides."""
+    level: str = "core"
+    mode: str = "kernel"
+    dtypes: tuple[str, ...] = ()
+    shape_file: str | None = None
+    shape_mode: str = "upstream"
+    shapes: tuple[Any, ...] | None = None
+    """Shapes that replace the suite's own for this operator (`shape_mode` inline or file)."""
+    shape_key: str | None = None
+    configs: str = "first"
+    seed: int = 0
+    baseline: str = "none"
+    plugins: tuple[str, ...] = ()
+    warmup_ms: int | None = None
+    rep_ms: int | None = None
+    replay_from: str | None = None
+    keep_binaries: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the worker's request line."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CellSpec:
+        """Rebuild from `to_json`; unknown keys are an error because they would be silently unmeasured."""
+        known = {field.name for field in fields(cls)}
+        extra = set(data) - known
+        if extra:
+            raise ValueError(f"unknown cell keys: {sorted(extra)}")
+        values = dict(data)
+        for name in ("dtypes", "plugins"):
+            values[name] = tuple(values.get(name) or ())
+        if values.get("shapes") is not None:
+            values["shapes"] = tuple(_tuples(shape) for shape in values["shapes"])
+        return cls(**values)
+
+
+def _tuples(value: Any) -> Any:
+    """Turn JSON's lists back into the tuples that benchmark classes unpack."""
+    return tuple(_tuples(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellOutcome:
+    """What became of a cell."""
+
+    state: CellState
+    returncode: int
+    signal: int | None = None
+    elapsed_s: float = 0.0
+    rows_ok: int = 0
+    rows_failed: int = 0
+    rows_not_measured: int = 0
+    kernels: int = 0
+    convert_layouts: int = 0
+    foreign_cache_hits: int = 0
+    detail: str = ""
+    """One line for people: the error, the signal, the reason of the skip."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether running the cell again would be a repetition."""
+        return self.state in (CellState.OK, CellState.SKIPPED)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code that this cell alone would give a command."""
+        return _CODES[self.state]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for result.json."""
+        data = asdict(self)
+        data["state"] = self.state.value
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CellOutcome:
+        """Rebuild from `to_json`, ignoring keys that a later version added."""
+        known = {field.name for field in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        return cls(**{**values, "state": CellState(values["state"])})
+
+
+_CODES = {
+    CellState.OK: ExitCode.OK,
+    CellState.OP_FAILED: ExitCode.OP_FAILED,
+    CellState.CRASH: ExitCode.PARTIAL,
+    CellState.TIMEOUT: ExitCode.TIMEOUT,
+    CellState.NOTHING_MEASURED: ExitCode.NOTHING_MEASURED,
+    CellState.SKIPPED: ExitCode.NOTHING_MEASURED,
+    CellState.USAGE: ExitCode.USAGE,
+    CellState.PREFLIGHT: ExitCode.PREFLIGHT,
+    CellState.DISK_FULL: ExitCode.PARTIAL,
+    CellState.INTERRUPTED: ExitCode.INTERRUPTED,
+    CellState.NOT_RUN: ExitCode.PARTIAL,
+}
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """Read an append-and-flush file; a last line cut off by a crash is left out, never guessed."""
+    if not path.is_file():
+        return []
+    found: list[dict[str, Any]] = []
+    with path.open("rb") as stream:
+        for line in stream:
+            if not line.endswith(b"\n"):
+                break
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
+    return found
