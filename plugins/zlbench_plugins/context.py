@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from zlbench.cells import CellSpec
 from zlbench_plugins._patch import PatchSet
@@ -28,6 +28,13 @@ class JsonLines:
         self._stream.flush()
 
 
+class Recorder(Protocol):
+    """What the row plugin asks of the IR plugin, if that is loaded."""
+
+    def take_compile_ms(self) -> float:
+        """Milliseconds of compile work since the last call."""
+
+
 class CellContext:
     """State of the cell that this process measures."""
 
@@ -43,6 +50,9 @@ class CellContext:
         """Hooks that plugins looked for in this Triton, and whether it has them."""
         self.launches: dict[str, Launches] = {}
         """Launches of the row in progress, by kernel id."""
+        self.grid: tuple[int, int, int] | None = None
+        """Grid of the launch in progress, where the launcher tells it."""
+        self.recorder: Recorder | None = None
 
     def begin_row(self) -> None:
         """Forget the launches of the row before."""

@@ -1,0 +1,144 @@
+"""Rows as measured: `Benchmark.run` of the suite goes row by row, and each row is on the disk before the next begins.
+
+The suite's classes, inputs and operators stay as they are. What changes is the loop: a failing shape or dtype costs
+its own row instead of the table, and every row carries its full input identity.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any
+
+import pytest
+
+from zlbench_plugins import inputs, pretty
+from zlbench_plugins.cases import Case, cases
+from zlbench_plugins.context import CellContext, current
+from zlbench_plugins.failures import FailureKind, classify, one_line
+from zlbench_plugins.timing import measure
+
+
+class RowRunner:
+    """Stands in for the suite's `Benchmark.run` in one cell."""
+
+    def __init__(self, context: CellContext) -> None:
+        self._context = context
+        self._counts: dict[tuple[str, str, str], int] = {}
+
+    def run(self, bench: Any) -> None:
+        """Measure every row of `bench`; fails the test at the end if any row failed."""
+        bench.init_user_config()
+        dtypes = list(bench.to_bench_dtypes)
+        shapes = list(bench.shapes or ())
+        self._context.events.append(
+            {
+                "event": "planned",
+                "op": bench.op_name,
+                "dtypes": [inputs.dtype_name(dtype) for dtype in dtypes],
+                "shapes": [inputs.describe(shape) for shape in shapes],
+            }
+        )
+        failed = 0
+        for dtype in dtypes:
+            rows = [self._row(bench, dtype, case) for case in cases(bench, dtype, self._context.spec.seed)]
+            print(pretty.table(bench, dtype, self._context.spec, rows), flush=True)  # noqa: T201 - upstream's table
+            failed += sum(row["status"] != "SUCCESS" for row in rows)
+        self._context.events.append({"event": "completed", "op": bench.op_name})
+        if failed:
+            pytest.fail(f"{failed} rows of {bench.op_name} failed; see rows.jsonl", pytrace=False)
+
+    def _row(self, bench: Any, dtype: Any, case: Case) -> dict[str, Any]:
+        name = inputs.dtype_name(dtype)
+        record: dict[str, Any] = {
+            "op": bench.op_name,
+            "dtype": name,
+            "shape": inputs.describe(case.shape),
+            "shape_index": case.index,
+            "origin": self._origin(case),
+        }
+        self._context.begin_row()
+        self._context.events.append({"event": "started", **record})
+        if case.error is not None:
+            return self._finish(record, case.error, phase="inputs")
+        try:
+            args, kwargs = bench.unpack_to_args_kwargs(case.value)
+            described = inputs.identity(args, kwargs)
+            record |= {"label": inputs.label(described), "input": described, "row": self._name(bench, name, described)}
+            result = measure(self._context, bench, self._suite, args, kwargs)
+        except Exception as error:  # noqa: BLE001 - whatever an operator raises costs this row alone
+            return self._finish(record, error, phase="measure")
+        record |= {"timer": result.timer, "latency_ms": result.latency_ms, "baseline_ms": result.baseline_ms}
+        return self._finish(record, None, phase="")
+
+    def _finish(self, record: dict[str, Any], error: Exception | None, *, phase: str) -> dict[str, Any]:
+        if self._context.recorder is not None:
+            record["compile_ms"] = self._context.recorder.take_compile_ms()
+        record["status"] = "SUCCESS" if error is None else "FAILED"
+        if error is not None:
+            kind = classify(error)
+            record |= {"failure": kind.value, "phase": phase, "error": one_line(error)}
+            traceback.print_exception(error, file=sys.stderr)
+            if kind is FailureKind.DISK_FULL:
+                pytest.exit("the disk is full", returncode=DISK_FULL_EXIT)
+        self._context.end_row(record)
+        return record
+
+    def _name(self, bench: Any, dtype: str, described: dict[str, Any]) -> str:
+        """Identity of a row, equal on both sides; equal inputs in one table are told apart by their order."""
+        digest = inputs.digest(described)
+        key = (str(bench.op_name), dtype, digest)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        suffix = f"#{self._counts[key]}" if self._counts[key] > 1 else ""
+        return f"{bench.op_name}|{dtype}|{digest}{suffix}"
+
+    def _origin(self, case: Case) -> str:
+        if case.index < 0:
+            return "hard-coded"
+        return self._context.spec.shape_mode
+
+    @property
+    def _suite(self) -> Any:
+        return sys.modules.get(self._context.spec.package)
+
+
+DISK_FULL_EXIT = 28
+"""Exit status of a measured process that could not write (the number of ENOSPC)."""
+
+
+def pytest_collection_modifyitems() -> None:
+    """Replace `Benchmark.run` once the suite's own conftest has set up its configuration."""
+    base = sys.modules.get("benchmark.base")
+    benchmark = getattr(base, "Benchmark", None)
+    context = current()
+    if benchmark is None:
+        context.warn("HARNESS_NOT_FOUND", "the suite has no benchmark.base.Benchmark: rows cannot be recorded")
+        return
+    if "measured_by_zlbench" in vars(benchmark):
+        return
+    runner = RowRunner(context)
+    original = benchmark.run
+
+    def run(self: Any) -> Any:
+        config = getattr(sys.modules["benchmark.base"], "Config", None)
+        return original(self) if getattr(config, "query", False) else runner.run(self)
+
+    context.patches.set(benchmark, "run", run)
+    context.patches.set(benchmark, "measured_by_zlbench", True)
+    overriding = [cls.__name__ for cls in _subclasses(benchmark) if "run" in vars(cls)]
+    if overriding:
+        context.warn("PATCH_NOT_IN_FORCE", f"{', '.join(overriding)} override run(): their rows keep the suite's own loop")
+
+
+def pytest_sessionfinish() -> None:
+    """Say so when somebody replaced a hook after us: the rows would not be what they claim."""
+    context = current()
+    for label in context.patches.not_in_force():
+        context.warn("PATCH_NOT_IN_FORCE", label)
+
+
+def _subclasses(cls: type) -> list[type]:
+    found: list[type] = []
+    for child in cls.__subclasses__():
+        found += [child, *_subclasses(child)]
+    return found
