@@ -1,0 +1,113 @@
+"""From the words a person types to typed values; every parser raises ValueError with a sentence to print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zlbench.nearest import nearest
+from zlbench.target import parse_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DTYPES = ("float16", "float32", "bfloat16", "int16", "int32", "int64", "bool", "complex64")
+DTYPE_ALIASES = {
+    "fp16": "float16",
+    "fp32": "float32",
+    "bf16": "bfloat16",
+    "half": "float16",
+    "float": "float32",
+}
+
+
+def text(word: str) -> str:
+    """Return the word itself; an empty one is no value."""
+    if not word.strip():
+        raise ValueError("it is empty")
+    if "\0" in word:
+        raise ValueError("it contains a NUL character")
+    return word
+
+
+def flag(word: str) -> bool:
+    """1/0, true/false, yes/no, on/off."""
+    lowered = word.strip().lower()
+    if lowered in ("1", "true", "yes", "on"):
+        return True
+    if lowered in ("0", "false", "no", "off"):
+        return False
+    raise ValueError(f"{word!r} is neither 1 nor 0")
+
+
+def seconds(word: str) -> float:
+    """Parse a positive number of seconds."""
+    try:
+        value = float(word)
+    except ValueError:
+        raise ValueError(f"{word!r} is not a number of seconds") from None
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{word!r} is not a positive number of seconds")
+    return value
+
+
+def count(word: str) -> int:
+    """Parse a whole number from 1 up."""
+    try:
+        value = int(word)
+    except ValueError:
+        raise ValueError(f"{word!r} is not a whole number") from None
+    if value < 1:
+        raise ValueError(f"{word!r} is less than 1")
+    return value
+
+
+def path(word: str) -> Path:
+    """Parse a path; ``~`` is the home directory."""
+    return Path(text(word)).expanduser()
+
+
+def words(word: str) -> tuple[str, ...]:
+    """Split at blanks."""
+    return tuple(word.split())
+
+
+def dtypes(word: str) -> tuple[str, ...]:
+    """Split data types at blanks or commas; the short names fp16, bf16 and fp32 are understood."""
+    names = tuple(DTYPE_ALIASES.get(name, name) for name in word.replace(",", " ").split())
+    for name in names:
+        if name not in DTYPES:
+            raise ValueError(f"no dtype named {name}.{did_you_mean(name, (*DTYPES, *DTYPE_ALIASES))}")
+    return names
+
+
+def targets(word: str) -> tuple[str, ...]:
+    """Split compile targets at commas or blanks, such as ``cuda:90,hip:gfx942``."""
+    return tuple(str(target) for target in parse_targets(word))
+
+
+def configs(word: str) -> str:
+    """Parse which configs of an autotuned kernel are compiled: ``first``, ``all`` or their number."""
+    if word in ("first", "all"):
+        return word
+    try:
+        return str(count(word))
+    except ValueError:
+        raise ValueError(f"{word!r} is neither first, all nor a number of configs") from None
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Make a parser for a closed set of words."""
+
+    def parse(word: str) -> str:
+        if word in choices:
+            return word
+        raise ValueError(f"{word!r} is none of {', '.join(choices)}.{did_you_mean(word, choices)}")
+
+    return parse
+
+
+def did_you_mean(word: str, choices: tuple[str, ...]) -> str:
+    """Return `` Nearest: …`` or nothing."""
+    close = nearest(word, choices)
+    return f" Nearest: {', '.join(close)}." if close else f" Known: {', '.join(choices)}."

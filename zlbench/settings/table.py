@@ -1,0 +1,180 @@
+"""Every option of every command, declared once; nothing else reads an environment variable by its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import parsers
+from .option import Arity, EnvValue, Group, Option, first_set
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# doctor takes what screen takes, so that the same words after it show what that screen would use.
+SCREEN = frozenset({"screen", "doctor"})
+MEASURE = SCREEN | {"run"}
+BUILDS = MEASURE | {"build"}
+EVERY = BUILDS | {"rescore", "explain", "diff"}
+COMMANDS = ("screen", "run", "build", "rescore", "doctor", "diff", "explain")
+
+
+def operators_from_environment(env: Mapping[str, str], names: tuple[str, ...]) -> EnvValue | None:
+    """TEST_NODE, else OPS, else OP with OP_FILE: the predecessor's three ways to name what is measured."""
+    found = first_set(env, names)
+    op_file = env.get("OP_FILE", "").strip()
+    if found is not None and found.name == "OP" and op_file:
+        return EnvValue(name="OP and OP_FILE", word=f"{found.word.strip()}:{op_file}")
+    return found
+
+
+def _option(name: str, commands: frozenset[str], group: Group, **rest: Any) -> Option:  # noqa: ANN401
+    return Option(name=name, commands=commands, group=group, **rest)
+
+
+def _flag(name: str, commands: frozenset[str], group: Group, **rest: Any) -> Option:  # noqa: ANN401
+    return _option(name, commands, group, parse=parsers.flag, default=False, arity=Arity.FLAG, **rest)
+
+
+# One option is one paragraph here; one argument a line would make the table six screens long.
+# fmt: off
+_WHAT = (
+    _option("ops", MEASURE | {"diff"}, Group.WHAT, parse=parsers.words, default=(), arity=Arity.POSITIONAL,
+            metavar="OP", env=("TEST_NODE", "OPS", "OP"), read_env=operators_from_environment, featured=True,
+            help="topk, perf_fft:fft, OP:FILE:DTYPES, vllm:OP, OP@FILE, softmax* or a pytest node id"),
+    _option("words", frozenset({"explain"}), Group.WHAT, parse=parsers.words, default=(),
+            arity=Arity.POSITIONAL, metavar="WORD",
+            help="the word in capitals, or the exit code, to explain"),
+    _option("dirs", frozenset({"rescore"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
+            arity=Arity.POSITIONAL, metavar="DIR", env=("RESCORE",), help="finished screen directories"),
+    _option("builds", frozenset({"build"}), Group.WHAT, parse=parsers.words, default=(),
+            arity=Arity.POSITIONAL, metavar="BUILD", help="builds to make; without any, the two of the axis"),
+    _flag("all", MEASURE, Group.WHAT, featured=True,
+          help="every operator of the suite that is not skipped unconditionally"),
+    _option("ops_file", MEASURE, Group.WHAT, parse=parsers.path, metavar="FILE",
+            help="a file with one operator a line; what follows # is a comment"),
+    _flag("list", MEASURE, Group.WHAT, help="list the operators of the suite and stop"),
+    _option("suite", EVERY - {"explain", "rescore"}, Group.WHAT, parse=parsers.text, default="builtin",
+            metavar="SUITE", env=("FLAGGEMS_DIR",), key="suite",
+            help="builtin, or a checkout with benchmark/ and src/<package>/ such as FlagGems"),
+    _option("shapes", MEASURE, Group.WHAT, parse=parsers.text, metavar="SHAPES",
+            help='shapes of the named operator: "1024x1024;64x512" or YAML: "[[16,1024,256],256]"'),
+    _option("shape_file", MEASURE, Group.WHAT, parse=parsers.text, metavar="FILE", env=("SHAPE_FILE",),
+            key="shape_file", caliber=True,
+            help="YAML file: operator name, then shapes: with a list; upstream keeps the suite's own shapes"),
+    _option("shape_mode", MEASURE, Group.WHAT, parse=parsers.one_of("inline", "file", "upstream"),
+            metavar="MODE", env=("SHAPE_MODE",), key="shape_mode", caliber=True,
+            help="inline, file or upstream; follows from --shapes and --shape-file when not given"),
+    _option("dtypes", MEASURE, Group.WHAT, parse=parsers.dtypes, default=(), metavar="DTYPES",
+            env=("DTYPES",), arity=Arity.REPEATED, key="dtypes", caliber=True,
+            help="data types, such as float16,bfloat16; default: what each operator declares"),
+)
+
+_COMPARE = (
+    _option("axis", BUILDS, Group.COMPARE, parse=parsers.text, default="releases", metavar="NAME", key="axis",
+            help="the pair to compare, from [axis.NAME] of zlbench.toml"),
+    _option("a", SCREEN | {"build"}, Group.COMPARE, parse=parsers.text, metavar="BUILD",
+            featured=True,
+            help="side A: a build's name, triton==3.6.0, a wheel, an interpreter or a source tree"),
+    _option("b", SCREEN | {"build"}, Group.COMPARE, parse=parsers.text, metavar="BUILD",
+            featured=True, help="side B, in the same ways"),
+    _option("build", MEASURE, Group.COMPARE, parse=parsers.text, metavar="BUILD",
+            help="one build for both sides, to compare switch values"),
+    _option("switch", BUILDS, Group.COMPARE, parse=parsers.words, default=(), arity=Arity.REPEATED,
+            metavar="SWITCH", env=("SWITCH",), featured=True,
+            help="NAME: 0 against 1; NAME=x: unset against x; NAME=x,y: x against y, where unset is a value"),
+    _flag("null_test", SCREEN, Group.COMPARE, help="A and B are meant to be equal: a noise run"),
+    _option("stamps", MEASURE | {"rescore", "diff"}, Group.COMPARE, parse=parsers.words, default=(),
+            arity=Arity.REPEATED, metavar="PATTERN",
+            help="IR attributes that the switch itself writes, such as ttg.rlc-*; they are no change"),
+)
+
+_HOW = (
+    _option("caliber", BUILDS, Group.HOW, parse=parsers.text, default="default", metavar="NAME",
+            featured=True, key="caliber", help="the conditions, from [caliber.NAME] of zlbench.toml"),
+    _option("target", MEASURE, Group.HOW, parse=parsers.targets, default=("cuda:90",),
+            arity=Arity.REPEATED, metavar="TARGET", key="targets", caliber=True, featured=True,
+            help="what to compile for: cuda:80, cuda:90, cuda:100, hip:gfx942; several with commas"),
+    _option("level", MEASURE, Group.HOW, parse=parsers.one_of("core", "comprehensive"), default="core",
+            metavar="LEVEL", env=("BENCH_LEVEL",), key="level", caliber=True, featured=True,
+            help="how many shapes: core or comprehensive"),
+    _option("configs", MEASURE, Group.HOW, parse=parsers.configs, default="first", metavar="first|all|K",
+            key="configs", caliber=True, help="which configs of an autotuned kernel are compiled, no device"),
+    _option("mode", MEASURE, Group.HOW, parse=parsers.one_of("kernel", "operator", "wrapper"),
+            default="kernel", metavar="MODE", key="mode", caliber=True, help="the suite's own --mode"),
+    _option("backend", MEASURE, Group.HOW, parse=parsers.text, default="compile",
+            metavar="NAME", env=("ZL_BACKEND",), key="backend", caliber=True,
+            help="the device family; compile needs no device"),
+    _option("device", MEASURE, Group.HOW, parse=parsers.text, metavar="ID", env=("ZL_DEVICE",), key="device",
+            caliber=True, help="which device, as the parent process sees it"),
+    _option("warmup", MEASURE, Group.HOW, parse=parsers.count, metavar="MS", key="warmup", caliber=True,
+            help="warm-up budget of a measurement"),
+    _option("iter", MEASURE, Group.HOW, parse=parsers.count, metavar="MS", key="iter", caliber=True,
+            help="repetition budget of a measurement"),
+    _option("direct_repeat", MEASURE, Group.HOW, parse=parsers.count, default=1, metavar="N",
+            env=("ZL_DIRECT_REPEAT",), key="direct_repeat", caliber=True,
+            help="calls whose median is taken where a row is timed without a graph"),
+    _option("use_flagtune", MEASURE, Group.HOW, parse=parsers.flag, default=False, metavar="0|1",
+            env=("USE_FLAGTUNE",), key="use_flagtune", caliber=True,
+            help="search FlagTune's larger space of configs"),
+    _option("isolate_tuner_cache", MEASURE, Group.HOW, parse=parsers.flag, default=True, metavar="0|1",
+            env=("ZL_ISOLATE_TUNER_CACHE",), key="isolate_tuner_cache", caliber=True,
+            help="give each side a tuner cache of its own"),
+    _flag("share_cache", SCREEN, Group.HOW,
+          help="share the compile cache between the sides; NO_IR_DIFF is then refused (CACHE_NOT_FRESH)"),
+    _option("extra_plugins", MEASURE, Group.HOW, parse=parsers.words, default=(), arity=Arity.REPEATED,
+            metavar="PLUGIN", env=("ZL_EXTRA_PLUGINS",), help="further pytest plugins to load"),
+)
+
+_RUN = (
+    _flag("quick", MEASURE, Group.RUN, featured=True,
+          help="one shape and one dtype an operator: a first look, not a screen"),
+    _flag("dry_run", MEASURE | {"build"}, Group.RUN, env=("DRY_RUN",), featured=True,
+          help="print the plan and the exact commands, start nothing"),
+    _option("jobs", BUILDS, Group.RUN, parse=parsers.count, metavar="N", key="jobs",
+            help="processes side by side; default: what the processors allow"),
+    _option("cell_timeout", MEASURE, Group.RUN, parse=parsers.seconds, default=2400.0, metavar="SECONDS",
+            env=("CELL_TIMEOUT",), key="cell_timeout", help="time limit of one operator on one side"),
+    _option("resume", SCREEN, Group.RUN, parse=parsers.path, metavar="DIR",
+            help="go on with an interrupted screen; what is complete is not done again"),
+    _option("out", EVERY - {"explain", "rescore"}, Group.RUN, parse=parsers.path,
+            default=parsers.path("runs"), metavar="DIR", env=("OUT_DIR",), key="out",
+            help="where results are written"),
+)
+
+_OUTPUT = (
+    _flag("json", EVERY, Group.OUTPUT, help="print the result as JSON on stdout"),
+    _flag("keep_binaries", MEASURE, Group.OUTPUT, key="keep_binaries",
+          help="keep the lower IR and the binaries, not only their hashes"),
+    _option("color", EVERY, Group.OUTPUT, parse=parsers.one_of("auto", "always", "never"), default="auto",
+            metavar="WHEN", env=("FLAGGEMS_PERF_COLOR",), key="color", help="auto, always or never"),
+    _flag("explain", frozenset({"doctor"}), Group.OUTPUT, help="show every setting with its source"),
+    _flag("debug", EVERY, Group.OUTPUT, help="show tracebacks and the measured processes' own output"),
+)
+# fmt: on
+
+OPTIONS: tuple[Option, ...] = _WHAT + _COMPARE + _HOW + _RUN + _OUTPUT
+BY_NAME: Mapping[str, Option] = {option.name: option for option in OPTIONS}
+
+# The predecessor's variables (features R11). One that is set and not read is said aloud, never dropped.
+PREDECESSOR_VARIABLES = tuple(
+    """OP OP_FILE TEST_NODE SHAPE_FILE SHAPE_MODE FLAGGEMS_DIR ZL_BACKEND ZL_DEVICE REPLAY_FROM USE_FLAGTUNE
+    BENCH_LEVEL ZL_ISOLATE_TUNER_CACHE ZL_DIRECT_REPEAT DTYPES PARALLEL_WARMUP_GPUS ZL_ENABLE_CUDAGRAPH
+    ZL_ENABLE_AUTOTUNE ZL_ENABLE_IR ZL_ENABLE_MM_CLUSTER ZL_EXTRA_PLUGINS FLAGGEMS_PERF_COLOR OUT_DIR SWITCH
+    OPS ROUNDS AB_ROOT CELL_TIMEOUT TELEMETRY_INTERVAL SWITCH_ALLOW_NO_IR_DIFF SCREEN DEVICES VERDICT
+    EXTRA_OPS DRY_RUN RESCORE""".split()  # noqa: SIM905  (one name a line would be a screen of nothing)
+)
+
+
+def options_of(command: str) -> tuple[Option, ...]:
+    """Return the options that a command takes."""
+    return tuple(option for option in OPTIONS if command in option.commands)
+
+
+def caliber_options() -> Mapping[str, Option]:
+    """Return the options that ``[caliber.NAME]`` may set, by key."""
+    return {option.key: option for option in OPTIONS if option.caliber}
+
+
+def default_options() -> Mapping[str, Option]:
+    """Return the options that ``[defaults]`` may set, by key."""
+    return {option.key: option for option in OPTIONS if option.key}
