@@ -53,6 +53,8 @@ class CellContext:
         self.grid: tuple[int, int, int] | None = None
         """Grid of the launch in progress, where the launcher tells it."""
         self.recorder: Recorder | None = None
+        self.hard_coded_rows = 0
+        """Rows whose inputs did not come from the benchmark's list of shapes."""
 
     def begin_row(self) -> None:
         """Forget the launches of the row before."""

@@ -94,6 +94,7 @@ class RowRunner:
 
     def _origin(self, case: Case) -> str:
         if case.index < 0:
+            self._context.hard_coded_rows += 1
             return "hard-coded"
         return self._context.spec.shape_mode
 
@@ -128,6 +129,24 @@ def pytest_collection_modifyitems() -> None:
     overriding = [cls.__name__ for cls in _subclasses(benchmark) if "run" in vars(cls)]
     if overriding:
         context.warn("PATCH_NOT_IN_FORCE", f"{', '.join(overriding)} override run(): their rows keep the suite's own loop")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep why a test was skipped, or failed outside any row: the driver never guesses from a log."""
+    if report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        current().events.append({"event": "skipped", "reason": str(reason).removeprefix("Skipped: ")})
+    elif report.failed:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        text = getattr(crash, "message", None) or str(report.longrepr)
+        current().events.append({"event": "failed", "when": report.when, "text": " ".join(text.split())[:500]})
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Keep why a benchmark file could not be imported."""
+    if report.failed:
+        lines = [line for line in str(report.longrepr).splitlines() if line.strip()]
+        current().events.append({"event": "not_collected", "text": lines[-1].strip()[:500] if lines else ""})
 
 
 def pytest_sessionfinish() -> None:

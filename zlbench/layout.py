@@ -1,0 +1,190 @@
+"""From what a cell left behind to its readable form: `ttgir/<row>/<kernel>/<variant>.ttgir`, index, shapes, outcome.
+
+Runs in the driver after the measured process is gone, so a crash costs no file that was already there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from zlbench import store
+from zlbench.cells import CellOutcome, CellState, read_json_lines
+from zlbench.ir.histogram import cvt_count
+from zlbench.ir.naming import VariantParams, legend, row_dirname, variant_names
+
+INDEX_COLUMNS = (
+    "kernel", "id", "status", "launches", "files", "num_warps", "num_stages", "num_ctas", "maxnreg", "shared",
+    "compile_ms", "constexprs", "signature", "specialisation", "hash", "code",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellRecords:
+    """The append-only files of one cell, read once."""
+
+    rows: Sequence[Mapping[str, Any]]
+    kernels: Sequence[Mapping[str, Any]]
+    events: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, cell_dir: Path) -> CellRecords:
+        """Read the files of a finished or crashed cell."""
+        names = ("rows", "kernels", "events")
+        return cls(**{name: read_json_lines(cell_dir / f"{name}.jsonl") for name in names})
+
+
+def lay_out(cell_dir: Path, records: CellRecords) -> None:
+    """Write `ttgir/`, its index and legend, and `shapes.yaml`; doing it again gives the same."""
+    kernels = {record["kernel"]: record for record in records.kernels}
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    launches: dict[str, int] = defaultdict(int)
+    files: dict[str, list[str]] = defaultdict(list)
+    for row in records.rows:
+        where = row_dirname(row.get("label") or str(row.get("shape")))
+        for use in row["kernels"]:
+            kernel = use["kernel"]
+            if kernel not in kernels:
+                continue
+            launches[kernel] += use["launches"]
+            group = groups[where, row_dirname(kernels[kernel]["name"])]
+            if kernel not in group:
+                group.append(kernel)
+    legends: list[str] = []
+    for (where, name), members in sorted(groups.items()):
+        params = [variant_params(kernels[member]) for member in members]
+        stems = variant_names(params)
+        legends.append(legend(f"{where}/{name}", params, stems))
+        for member, stem in zip(members, stems, strict=True):
+            file = f"{where}/{name}/{stem}.ttgir"
+            files[member].append(file)
+            _link(cell_dir / "kernels" / f"{member}.ttgir", cell_dir / "ttgir" / file)
+    _write_index(cell_dir / "ttgir", kernels, launches, files)
+    if legends:
+        store.write_text(cell_dir / "ttgir" / "naming.md", "# Variant names\n\n" + "\n".join(legends))
+    _write_shapes(cell_dir / "shapes.yaml", records.rows)
+
+
+def variant_params(record: Mapping[str, Any]) -> VariantParams:
+    """What names a variant, from its line in kernels.jsonl."""
+    return VariantParams(
+        constexprs=record["constexprs"],
+        signature=record["signature"],
+        specialisation=record["specialisation"],
+        num_warps=record.get("num_warps"),
+        num_stages=record.get("num_stages"),
+        num_ctas=record.get("num_ctas"),
+        maxnreg=record.get("maxnreg"),
+    )
+
+
+def _link(source: Path, target: Path) -> None:
+    """Put a file into the tree; one variant stands under every row that launched it."""
+    if not source.is_file() or target.exists():
+        return
+    with store.clear_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(source, target)
+
+
+def _write_index(
+    ttgir: Path,
+    kernels: Mapping[str, Mapping[str, Any]],
+    launches: Mapping[str, int],
+    files: Mapping[str, Sequence[str]],
+) -> None:
+    if not kernels:
+        return
+    lines = ["\t".join(INDEX_COLUMNS)]
+    for name, record in kernels.items():
+        used = launches.get(name, 0)
+        values = {
+            **record,
+            "kernel": record["name"],
+            "id": name,
+            "status": "used" if used else "sweep loser",
+            "launches": used,
+            "files": " ".join(files.get(name, ())),
+        }
+        lines.append("\t".join(_field(values.get(column)) for column in INDEX_COLUMNS))
+    with store.clear_errors(ttgir):
+        ttgir.mkdir(exist_ok=True)
+    store.write_text(ttgir / "index.tsv", "\n".join(lines) + "\n")
+
+
+def _field(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = " ".join(f"{key}={item}" for key, item in value.items())
+    if isinstance(value, float):
+        value = f"{value:.3f}"
+    return "" if value is None else " ".join(str(value).split())
+
+
+def _write_shapes(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Keep the shapes that really ran, with their origin; the file can be given back as ``--shape-file``."""
+    shapes: dict[str, list[Any]] = defaultdict(list)
+    origins: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        origins[row["op"]].add(str(row.get("origin")))
+        if row.get("shape") is not None and row["shape"] not in shapes[row["op"]]:
+            shapes[row["op"]].append(row["shape"])
+    data = {op: {"origin": sorted(origins[op]), "shapes": shapes[op]} for op in origins}
+    if data:
+        store.write_text(path, yaml.safe_dump(data, default_flow_style=None, sort_keys=False))
+
+
+def planned_rows(records: CellRecords) -> int:
+    """How many (dtype, shape) pairs the benchmark announced before its first row."""
+    plans = [event for event in records.events if event["event"] == "planned"]
+    return sum(len(plan["dtypes"]) * max(1, len(plan["shapes"])) for plan in plans)
+
+
+def missing_rows(records: CellRecords) -> list[dict[str, Any]]:
+    """Announced (dtype, shape) pairs without a row: what a crash or a time limit kept from being measured."""
+    found: list[dict[str, Any]] = []
+    done = {(row["op"], row["dtype"], row.get("shape_index")) for row in records.rows}
+    completed = {event["op"] for event in records.events if event["event"] == "completed"}
+    for plan in (event for event in records.events if event["event"] == "planned"):
+        hard_coded = any(row["op"] == plan["op"] and row.get("shape_index") == -1 for row in records.rows)
+        if plan["op"] in completed or hard_coded:
+            continue
+        for dtype in plan["dtypes"]:
+            for index, shape in enumerate(plan["shapes"]):
+                if (plan["op"], dtype, index) not in done:
+                    found.append({"op": plan["op"], "dtype": dtype, "shape": shape, "shape_index": index})
+    return found
+
+
+def row_in_progress(records: CellRecords) -> Mapping[str, Any] | None:
+    """The row that was started and never finished: where a process died."""
+    started = [event for event in records.events if event["event"] == "started"]
+    return started[-1] if len(started) > len(records.rows) else None
+
+
+def outcome(
+    cell_dir: Path, records: CellRecords, *, state: CellState, returncode: int, signal: int | None, elapsed_s: float,
+    detail: str,
+) -> CellOutcome:  # fmt: skip
+    """Count what the cell left."""
+    ok = sum(row["status"] == "SUCCESS" for row in records.rows)
+    used = {use["kernel"] for row in records.rows for use in row["kernels"]}
+    texts = [path for name in used if (path := cell_dir / "kernels" / f"{name}.ttgir").is_file()]
+    return CellOutcome(
+        state=state,
+        returncode=returncode,
+        signal=signal,
+        elapsed_s=round(elapsed_s, 3),
+        rows_ok=ok,
+        rows_failed=len(records.rows) - ok,
+        rows_not_measured=len(missing_rows(records)),
+        kernels=len(used),
+        convert_layouts=sum(cvt_count(path.read_text(encoding="utf-8")) for path in texts),
+        foreign_cache_hits=sum(event["event"] == "foreign_cache_hit" for event in records.events),
+        detail=detail,
+    )

@@ -1,0 +1,94 @@
+"""Run directories: the one module that creates them and writes whole files into them.
+
+Rows are appended and flushed by the measured process; everything written here is a whole file, put in place by a
+rename, so that no reader and no crash ever sees half of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from zlbench.errors import PartialError, PreflightError, ZlbenchError
+
+RESULT = "result.json"
+STATUS = "status.json"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Turn what the file system says into one message with a next step."""
+    try:
+        yield
+    except OSError as error:
+        raise disk_error(error, path) from error
+
+
+def disk_error(error: OSError, path: Path) -> ZlbenchError:
+    """Say which path could not be written and what to do."""
+    if error.errno in _FULL:
+        return PartialError(
+            f"the disk is full: {path} could not be written",
+            hint="Free some space, then go on where it stopped: the same command with --resume and the run directory.",
+            marker="DISK_FULL",
+        )
+    return PreflightError(
+        f"{path} cannot be written: {error.strerror or error}",
+        check="out-dir",
+        hint="Give a directory that you may write to: --out DIR (or OUT_DIR).",
+    )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a whole file by one with this text."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with clear_errors(path):
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Replace a whole file by this data as JSON."""
+    write_text(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a whole JSON file; None where it is missing or was not written by us."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+
+
+def create_run_dir(root: Path, stem: str, now: datetime) -> Path:
+    """Create ``<root>/<stem>_<YYYYmmdd-HHMMSS>``; of two started in one second, the second gets ``-2``."""
+    with clear_errors(root):
+        root.mkdir(parents=True, exist_ok=True)
+    name = f"{stem}_{now:%Y%m%d-%H%M%S}"
+    number = 1
+    while True:
+        path = root / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+            continue
+        except OSError as error:
+            raise disk_error(error, path) from error
+        return path
+
+
+def newest(root: Path, stem: str) -> Path | None:
+    """Return the newest run directory of a kind, by its own time stamp."""
+    found = [path for path in root.glob(f"{stem}_*") if path.is_dir()]
+    return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
