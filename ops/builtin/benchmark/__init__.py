@@ -1,0 +1,1 @@
+"""Benchmarks of the embedded suite, in the shape of FlagGems' harness."""
