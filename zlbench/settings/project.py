@@ -89,9 +89,27 @@ class Project:
 
     def known_builds(self) -> dict[str, Build]:
         """Return every build of the file and of the built-in three."""
-        from zlbench.builds.spec import build_from_table
+        return {name: self._build(name, table) for name, table in self.builds.items()}
 
-        return {name: build_from_table(name, table, cwd=self.root) for name, table in self.builds.items()}
+    def _build(self, name: str, table: Mapping[str, Any]) -> Build:
+        from zlbench.builds.spec import Build, BuildKind, tree_root
+
+        tree, wheel, python = ((self.root / Path(table[key]).expanduser()) if key in table else None
+                               for key in ("tree", "wheel", "python"))  # fmt: skip
+        requirement = str(wheel) if wheel else table.get("requirement")
+        kind = BuildKind.TREE if tree else BuildKind.WHEEL if requirement else BuildKind.INTERPRETER
+        given = {"torch": table["torch"]} if "torch" in table else {}
+        return Build(
+            name=name,
+            kind=kind,
+            requirement=requirement,
+            python=python,
+            # A tree that is not there yet is a fault only of a run that asks for it.
+            tree=tree_root(tree, str(table["tree"])) if tree and tree.is_dir() else tree,
+            packages=tuple(table.get("packages", ())),
+            env=table.get("env", {}),
+            **given,
+        )
 
     @property
     def _place(self) -> str:

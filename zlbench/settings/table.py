@@ -121,6 +121,8 @@ _HOW = (
             help="give each side a tuner cache of its own"),
     _flag("share_cache", SCREEN, Group.HOW,
           help="share the compile cache between the sides; NO_IR_DIFF is then refused (CACHE_NOT_FRESH)"),
+    _flag("allow_caliber_mismatch", SCREEN | {"rescore"}, Group.HOW,
+          help="compare although the conditions differ; the differences stay on top"),
     _option("extra_plugins", MEASURE, Group.HOW, parse=parsers.words, default=(), arity=Arity.REPEATED,
             metavar="PLUGIN", env=("ZL_EXTRA_PLUGINS",), help="further pytest plugins to load"),
 )

@@ -1,0 +1,93 @@
+"""What a device family declares, and the registry; a new family is one file in zlbench_backends."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import pkgutil
+from dataclasses import dataclass
+from enum import Enum
+
+from zlbench.errors import UsageError
+from zlbench.nearest import unknown
+
+PACKAGE = "zlbench_backends"
+ENTRY_POINTS = "zlbench.backends"
+
+
+class Timer(str, Enum):
+    """What a row's number means."""
+
+    CUDA_GRAPH = "cuda_graph"
+    DIRECT = "direct"
+    COMPILE = "compile"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Backend:
+    """One device family, as data.
+
+    Args:
+        vendor: value for the suite's GEMS_VENDOR, "" where the suite needs none.
+        visibility: environment variables that choose devices, the one to set first.
+        device_module: name of torch's module for the device (``cuda`` for ``torch.cuda``), "" with no device.
+        timers: what it can measure with, the default first.
+        capture_errors: exact wordings by which a failed graph capture is recognised.
+        telemetry: command that prints clocks and temperatures, empty where there is none.
+        compat_plugins: pytest plugins that this family needs.
+    """
+
+    name: str
+    title: str
+    aliases: tuple[str, ...] = ()
+    vendor: str = ""
+    visibility: tuple[str, ...] = ()
+    device_module: str = ""
+    supports_cuda_graph: bool = False
+    timers: tuple[Timer, ...] = (Timer.DIRECT,)
+    capture_errors: tuple[str, ...] = ()
+    telemetry: tuple[str, ...] = ()
+    compat_plugins: tuple[str, ...] = ()
+
+    @property
+    def deviceless(self) -> bool:
+        """Whether it compiles only: such a backend never prints a latency."""
+        return self.timers == (Timer.COMPILE,)
+
+    @property
+    def default_timer(self) -> Timer:
+        """The timer used where nobody asks for another."""
+        return self.timers[0]
+
+
+def available() -> dict[str, Backend]:
+    """Return every backend by its name: the files of zlbench_backends, then what other packages register."""
+    found: dict[str, Backend] = {}
+    package = importlib.import_module(PACKAGE)
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name):
+        declared = getattr(importlib.import_module(f"{PACKAGE}.{module.name}"), "BACKEND", None)
+        if isinstance(declared, Backend):
+            found[declared.name] = declared
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        declared = entry.load()
+        if isinstance(declared, Backend):
+            found.setdefault(declared.name, declared)
+    return found
+
+
+def get(name: str) -> Backend:
+    """Return the backend of this name or alias.
+
+    Raises:
+        UsageError: there is none; the nearest is named.
+    """
+    wanted = name.strip().lower()
+    found = available()
+    for backend in found.values():
+        if wanted == backend.name or wanted in backend.aliases:
+            return backend
+    words = {word for backend in found.values() for word in (backend.name, *backend.aliases)}
+    raise UsageError(
+        unknown("backend", name.strip()[:60], words),
+        hint=f"Backends of this installation: {', '.join(sorted(found))}.",
+    )

@@ -1,0 +1,163 @@
+"""May two runs stand in one table? Every difference that is not the declared axis is named, then refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from zlbench.caliber import COMPARED, column_text
+from zlbench.errors import NotComparableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from zlbench.axis import Axis
+    from zlbench.identity import RunIdentity
+
+IDENTITY = "run_identity.json"
+# Facts of a build that tell one compiler from another; names and paths alone do not.
+BUILD_FACTS = ("version", "native_hash", "python_hash")
+
+
+class Severity(str, Enum):
+    """Whether a complaint stops the report or only stands on top of it."""
+
+    REFUSE = "refuse"
+    WARN = "warning"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Complaint:
+    """One reason why two runs answer different questions."""
+
+    op: str
+    field: str
+    before: str
+    after: str
+    severity: Severity = Severity.REFUSE
+    marker: str = ""
+    note: str = ""
+
+    def __str__(self) -> str:
+        word = "warning " if self.severity is Severity.WARN else ""
+        text = f"[caliber] {word}{self.op}: {self.field}: before={self.before} after={self.after}"
+        extra = " ".join(part for part in (self.marker, self.note) if part)
+        return f"{text}  {extra}" if extra else text
+
+
+def complaints(
+    before: RunIdentity | None, after: RunIdentity | None, axis: Axis | None, *, op: str = ""
+) -> list[Complaint]:
+    """Compare two identities field by field.
+
+    Args:
+        axis: what was declared to differ; None where nobody declared anything (two directories from
+            anywhere): then builds and switches may differ, since they are what one compares.
+        op: the operator, for a run whose identity is missing.
+    """
+    name = op or (before.op if before else "") or (after.op if after else "") or "?"
+    if before is None or after is None:
+        return [
+            Complaint(
+                op=name,
+                field=IDENTITY,
+                before="missing" if before is None else "present",
+                after="missing" if after is None else "present",
+            )
+        ]
+    found = list(_identity_files(name, before, after))
+    found += _conditions(name, before, after)
+    found += _builds(name, before, after, axis)
+    found += _switches(name, before, after, axis)
+    found += _tuning(name, before, after)
+    return found
+
+
+def refuse(found: Iterable[Complaint], *, allow: bool = False) -> tuple[str, ...]:
+    """Raise if the complaints forbid a comparison; else return the lines to print on top of the report.
+
+    Raises:
+        NotComparableError: exit 4.
+    """
+    listed = list(found)
+    lines = tuple(str(complaint) for complaint in listed)
+    fatal = [complaint for complaint in listed if complaint.severity is Severity.REFUSE]
+    if not fatal or allow:
+        return lines
+    markers = [complaint.marker for complaint in fatal if complaint.marker]
+    raise NotComparableError(
+        "\n".join(lines),
+        hint="Not compared: these two runs answer different questions. "
+        "If you know why they agree: --allow-caliber-mismatch.",
+        marker=markers[0] if markers else "",
+    )
+
+
+def _identity_files(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
+    if before.schema_version != after.schema_version:
+        yield Complaint(
+            op=name,
+            field="schema_version",
+            before=str(before.schema_version),
+            after=str(after.schema_version),
+        )
+
+
+def _conditions(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
+    for condition in COMPARED:
+        left, right = (
+            "missing" if condition in identity.missing else column_text(getattr(identity.caliber, condition))
+            for identity in (before, after)
+        )
+        # Two files that both lack a key prove nothing either way, so that is a complaint as well.
+        if left != right or left == "missing":
+            yield Complaint(op=name, field=condition, before=left, after=right)
+
+
+def _builds(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | None) -> Iterator[Complaint]:
+    """A build that differs although the axis is a switch alone, or a null test."""
+    if axis is None or (axis.differs_in_build and not axis.null_test):
+        return
+    for fact in BUILD_FACTS:
+        left, right = (column_text(identity.build.get(fact)) for identity in (before, after))
+        if left != right:
+            yield Complaint(op=name, field=f"build.{fact}", before=left, after=right)
+
+
+def _switches(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | None) -> Iterator[Complaint]:
+    declared = None if axis is None else {switch.name for switch in axis.switches}
+    for switch in sorted({*before.switches, *after.switches}):
+        if declared is None or switch in declared:
+            continue
+        left, right = (column_text(identity.switches.get(switch)) for identity in (before, after))
+        if left != right:
+            yield Complaint(op=name, field=f"switch {switch}", before=left, after=right)
+
+
+def _tuning(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
+    modes = [identity.caliber.autotune_mode for identity in (before, after)]
+    if modes == ["record", "record"]:
+        yield Complaint(
+            op=name, field="autotune_mode", before="record", after="record", marker="RECORD_VS_RECORD",
+            note="each side chose its own configs",
+        )  # fmt: skip
+    elif None not in modes and modes != ["record", "replay"] and modes[0] != modes[1]:
+        yield Complaint(
+            op=name, field="autotune_mode", before=column_text(modes[0]), after=column_text(modes[1])
+        )
+    elif modes == ["replay", "replay"] and before.caliber.autotune_source != after.caliber.autotune_source:
+        yield Complaint(
+            op=name,
+            field="autotune_source",
+            before=column_text(before.caliber.autotune_source),
+            after=column_text(after.caliber.autotune_source),
+        )
+    for identity in (before, after):
+        if identity.caliber.tuner_cache == "shared" and identity.caliber.autotune_mode == "record":
+            yield Complaint(
+                op=name, field="tuner_cache", before=column_text(before.caliber.tuner_cache),
+                after=column_text(after.caliber.tuner_cache), severity=Severity.WARN, marker="TUNER_CACHE_SHARED",
+                note="the configs depend on what ran on this machine before",
+            )  # fmt: skip
+            return

@@ -1,0 +1,241 @@
+"""Reads what a suite measures from its source text; it is never imported, so no torch and no device."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from .provider import Provider
+
+BUILTIN_MARKS = frozenset(
+    {"parametrize", "skip", "skipif", "xfail", "usefixtures", "filterwarnings", "timeout"}
+)
+_CACHE_SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Benchmark:
+    """One benchmark function.
+
+    Args:
+        op_name: the name in its table and shape file, None where the source has no literal.
+        file: path below `benchmark/`, with slashes.
+        skip: the reason of an unconditional skip, "" where there is none.
+    """
+
+    op_name: str | None
+    markers: tuple[str, ...]
+    function: str
+    file: str
+    line: int
+    skip: str = ""
+
+    @property
+    def stem(self) -> str:
+        """The file as people write it: ``fft`` for ``test_fft.py``."""
+        return self.file.rpartition("/")[2].removesuffix(".py").removeprefix("test_")
+
+    @property
+    def short(self) -> str:
+        """The function without ``test_``."""
+        return self.function.removeprefix("test_")
+
+    @property
+    def node(self) -> str:
+        """The node id below the suite's root."""
+        return f"benchmark/{self.file}::{self.function}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Inventory:
+    """Every benchmark of one suite, its benchmark classes, and the files that could not be read."""
+
+    provider: Provider
+    benchmarks: tuple[Benchmark, ...]
+    classes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def names(self) -> dict[Benchmark, str]:
+        """Return each benchmark's one name: op_name where unique, else function, else function@file."""
+        unique_ops = _unique([benchmark.op_name for benchmark in self.benchmarks])
+        unique_shorts = _unique([benchmark.short for benchmark in self.benchmarks])
+        taken: dict[Benchmark, str] = {}
+        for benchmark in self.benchmarks:
+            if benchmark.op_name in unique_ops and benchmark.op_name is not None:
+                taken[benchmark] = benchmark.op_name
+            elif benchmark.short in unique_shorts and benchmark.short not in unique_ops:
+                taken[benchmark] = benchmark.short
+            else:
+                taken[benchmark] = f"{benchmark.short}@{benchmark.stem}"
+        return taken
+
+    def shape_keys(self) -> frozenset[str]:
+        """Return what a shape file may use as keys: operator names, and class names for what has no entry."""
+        return frozenset(self.classes).union(b.op_name for b in self.benchmarks if b.op_name)
+
+
+def read_inventory(provider: Provider, *, cache: Path | None = None) -> Inventory:
+    """Read every Python file of `benchmark/` and of its direct sub-folders.
+
+    Args:
+        cache: a file to keep the result in; it is used as long as number, size and times of the files agree.
+    """
+    files = sorted(_source_files(provider))
+    stamp = _stamp(provider, files)
+    if cache is not None:
+        kept = _from_cache(cache, stamp, provider)
+        if kept is not None:
+            return kept
+    found: list[Benchmark] = []
+    classes: set[str] = set()
+    problems: list[str] = []
+    for path in files:
+        relative = path.relative_to(provider.benchmark_dir).as_posix()
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (OSError, SyntaxError, ValueError, RecursionError) as error:
+            problems.append(f"benchmark/{relative}: {error}")
+            continue
+        classes.update(_benchmark_classes(tree))
+        if path.name.startswith("test_"):
+            found += benchmarks_in(tree, relative)
+    inventory = Inventory(
+        provider=provider, benchmarks=tuple(found), classes=tuple(sorted(classes)), problems=tuple(problems)
+    )
+    if cache is not None:
+        _to_cache(cache, stamp, inventory)
+    return inventory
+
+
+def benchmarks_in(tree: ast.Module, file: str) -> Iterator[Benchmark]:
+    """Yield the benchmark functions of one parsed file."""
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
+            continue
+        markers, skip = _marks(node)
+        yield Benchmark(
+            op_name=_op_name(node),
+            markers=markers,
+            function=node.name,
+            file=file,
+            line=node.lineno,
+            skip=skip,
+        )
+
+
+def _unique(names: Sequence[str | None]) -> set[str]:
+    counts: dict[str, int] = {}
+    for name in names:
+        if name:
+            counts[name] = counts.get(name, 0) + 1
+    return {name for name, count in counts.items() if count == 1}
+
+
+def _source_files(provider: Provider) -> Iterator[Path]:
+    yield from provider.benchmark_dir.glob("*.py")
+    yield from provider.benchmark_dir.glob("*/*.py")
+
+
+def _benchmark_classes(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of classes that are benchmarks, or that are built on one."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+            if any(name.endswith("Benchmark") for name in (node.name, *bases)):
+                yield node.name
+
+
+def _marks(node: ast.FunctionDef) -> tuple[tuple[str, ...], str]:
+    """Return the function's own markers and the reason of an unconditional skip."""
+    markers: list[str] = []
+    skip = ""
+    for decorator in node.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        dotted = ast.unparse(call.func if call else decorator)
+        if not dotted.startswith("pytest.mark."):
+            continue
+        name = dotted.removeprefix("pytest.mark.")
+        if name not in BUILTIN_MARKS:
+            markers.append(name)
+        elif name == "skip" or (name == "skipif" and call and call.args and _is_true(call.args[0])):
+            skip = _reason(call) or "skipped"
+    return tuple(markers), skip
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and bool(node.value)
+
+
+def _reason(call: ast.Call | None) -> str:
+    if call is None:
+        return ""
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "reason"] or call.args[:1]
+    return next(
+        (node.value for node in given if isinstance(node, ast.Constant) and isinstance(node.value, str)), ""
+    )
+
+
+def _op_name(node: ast.FunctionDef) -> str | None:
+    """Return the literal op_name of the first ``…Benchmark(…)`` call, with the suite's ``_backward``."""
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call):
+            continue
+        keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        given = keywords.get("op_name")
+        if given is None and _callee(call).endswith("Benchmark") and call.args:
+            given = call.args[0]
+        if isinstance(given, ast.Constant) and isinstance(given.value, str):
+            backward = keywords.get("is_backward")
+            return given.value + ("_backward" if backward is not None and _is_true(backward) else "")
+    return None
+
+
+def _callee(call: ast.Call) -> str:
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _stamp(provider: Provider, files: list[Path]) -> str:
+    stats = [path.stat() for path in files]
+    newest = max((stat.st_mtime_ns for stat in stats), default=0)
+    size = sum(stat.st_size for stat in stats)
+    return f"{_CACHE_SCHEMA} {provider.root} {len(files)} {size} {newest}"
+
+
+def _from_cache(cache: Path, stamp: str, provider: Provider) -> Inventory | None:
+    try:
+        data = json.loads(cache.read_text(encoding="utf-8"))
+        if data["stamp"] != stamp:
+            return None
+        benchmarks = [Benchmark(**entry) for entry in data["benchmarks"]]
+        return Inventory(
+            provider=provider,
+            benchmarks=tuple(replace(entry, markers=tuple(entry.markers)) for entry in benchmarks),
+            classes=tuple(data["classes"]),
+            problems=tuple(data["problems"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # a missing or older cache is no fault: the source is read again
+
+
+def _to_cache(cache: Path, stamp: str, inventory: Inventory) -> None:
+    data = {
+        "stamp": stamp,
+        "problems": inventory.problems,
+        "classes": inventory.classes,
+        "benchmarks": [asdict(benchmark) for benchmark in inventory.benchmarks],
+    }
+    partial = cache.with_name(f"{cache.name}.partial")
+    try:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(data), encoding="utf-8")
+        partial.replace(cache)
+    except OSError:
+        partial.unlink(missing_ok=True)  # an unwritable cache costs time, nothing else
