@@ -241,5 +241,5 @@ def _text(file: IO[bytes]) -> str:
 def _pidfd(pid: int) -> int:
     try:
         return os.pidfd_open(pid)
-    except OSError:
-        return -1  # an old kernel: `wait` polls instead
+    except (OSError, AttributeError):
+        return -1  # an old kernel, or a Python built on one: `wait` polls instead
