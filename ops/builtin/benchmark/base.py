@@ -73,7 +73,7 @@ class Benchmark:
         """Asked late: a plugin may choose the device after this module was imported."""
         return runtime.device()
 
-    # -- what is measured --------------------------------------------------------------------------------------------
+    # What is measured.
 
     def set_dtypes(self, user_desired_dtypes: Sequence[torch.dtype] | None) -> None:
         wrong = [str(dtype) for dtype in user_desired_dtypes or () if dtype not in self.dtypes]
@@ -137,7 +137,7 @@ class Benchmark:
         listed, named = _sizes(list(args)), _sizes(kwargs)
         return (listed, named) if listed and named else listed or named
 
-    # -- how it is measured ------------------------------------------------------------------------------------------
+    # How it is measured.
 
     def get_latency(self, op: Operator, *args: Any, **kwargs: Any) -> float:
         """Median (kernel, cudagraph) or mean (operator, wrapper) latency in ms. All timing is here."""
@@ -178,15 +178,14 @@ class Benchmark:
             op(*args, **kwargs)
         return float(counter.get_total_flops())
 
-    # -- the loop ----------------------------------------------------------------------------------------------------
+    # The loop.
 
     def run(self) -> None:
         """Measure every dtype and shape. A row that fails costs itself; the test fails at the end."""
         if Config.query:
             self.set_shapes(Config.shape_file)
-            print(
-                f"{'Operator name':<40} |  {self.op_name}\n{f'Core shapes [{self.shape_desc}]':<40} |  {self.shapes}"
-            )
+            print(f"{'Operator name':<40} |  {self.op_name}")
+            print(f"{f'Core shapes [{self.shape_desc}]':<40} |  {self.shapes}")
             return
         if self.gems_op is None:
             raise TypeError(f"{self.op_name}: no gems_op")
@@ -217,9 +216,9 @@ class Benchmark:
 
     def _rows(self, dtype: torch.dtype) -> Iterator[BenchmarkMetrics]:
         inputs = self.get_input_iter(dtype)
-        # Injected shapes may be more or fewer than this class knows of: the iterator decides, the list only labels.
-        for at in range(len(self.shapes)):
-            row = BenchmarkMetrics(shape_detail=[self.shapes[at]])
+        # The iterator decides what is measured; the list only names a row whose inputs could not be made.
+        for shape in self.shapes:
+            row = BenchmarkMetrics(shape_detail=[shape])
             try:
                 args, kwargs = self.unpack_to_args_kwargs(next(inputs))
                 row.shape_detail = self.record_shapes(*args, **kwargs)
@@ -229,7 +228,7 @@ class Benchmark:
             except Exception as error:  # noqa: BLE001 - whatever a kernel or compiler raises belongs to this row
                 row.error_msg = _one_line(error)
             if row.error_msg is not None:
-                # Outside the handler: only now nothing but cycles holds the traceback and, with it, the row's tensors.
+                # Outside the handler: only cycles still hold the traceback and, with it, the row's tensors.
                 gc.collect()
             yield row
 
@@ -272,5 +271,7 @@ def _sizes(item: Any) -> Any:
 
 
 def _one_line(error: Exception) -> str:
-    lines = str(error).split("\n", maxsplit=1)
-    return f"{type(error).__name__}: {lines[0]}".strip()
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # A compiler's message begins with the place and ends with the reason; between them it quotes the source.
+    text = f"{lines[0]} … {lines[-1]}" if len(lines) > 1 else "".join(lines)
+    return f"{type(error).__name__}: {text}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 DEFAULT_WARMUP_TIME = 1000
 DEFAULT_ITER_TIME = 100
@@ -79,7 +81,7 @@ class BenchmarkMetrics:
 
 
 ALL_METRICS = [f.name for f in fields(BenchmarkMetrics) if f.name not in {"legacy_shape", "shape_detail"}]
-# A tuple: upstream's shared list grows for every later benchmark of the process once one of them appends to it.
+# A tuple: upstream's shared list, once appended to, grows for every later benchmark of the process.
 DEFAULT_METRICS = ("latency_base", "latency", "speedup")
 METRIC_NEEDS = {
     "speedup": ("latency_base", "latency"),
@@ -94,7 +96,7 @@ def _number(value: float | None, digits: int) -> str:
 
 @dataclass
 class BenchmarkResult:
-    """One table: an operator at one dtype. `str()` is byte for byte what FlagGems prints, drifting columns included."""
+    """One table: an operator at one dtype. `str()` is what FlagGems prints, drifting columns included."""
 
     op_name: str
     dtype: str
@@ -115,7 +117,10 @@ class BenchmarkResult:
         if first.gbps is not None:
             columns += [f"{'Torch GBPS ':>20}", f"{'Gems GBPS ':>20}"]
         header = " ".join([*columns, f"{'Size Detail':>20}\n"])
-        title = f"\nOperator: {self.op_name}  Performance Test (dtype={self.dtype}, mode={self.mode},level={self.level})\n"
+        title = (
+            f"\nOperator: {self.op_name}  Performance Test "
+            f"(dtype={self.dtype}, mode={self.mode},level={self.level})\n"
+        )
         return title + header + "-" * len(header) + "\n" + "".join(_line(row) for row in self.result)
 
 

@@ -112,7 +112,10 @@ def attention_kernel(
 
 
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False) -> torch.Tensor:
-    """softmax(q kᵀ / √D) v for q [B, Hq, Sq, D], k and v [B, Hkv, Sk, D]; Hq a multiple of Hkv, D a power of two."""
+    """softmax(q kᵀ / √D) v for q [B, Hq, Sq, D] and k, v [B, Hkv, Sk, D].
+
+    Hq is a multiple of Hkv, D a power of two; a causal mask ends at the last key.
+    """
     batch, heads, seq_q, dim = q.shape
     o = torch.empty_like(q)
 

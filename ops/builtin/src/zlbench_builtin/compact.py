@@ -1,4 +1,4 @@
-"""masked_select: count per block, scan the counts, compact. The size of the result is a host synchronisation."""
+"""masked_select: count per block, scan the counts, compact. The host waits for the size of the result."""
 
 from __future__ import annotations
 

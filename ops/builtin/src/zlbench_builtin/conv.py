@@ -41,7 +41,7 @@ def conv2d_kernel(
 
 
 def conv2d(x: torch.Tensor, weight: torch.Tensor, stride: int = 1, padding: int = 0) -> torch.Tensor:
-    """Convolution of x [N, C, H, W] with weight [F, C, R, S]; square stride and padding, no bias, no groups."""
+    """Convolution of x [N, C, H, W] with weight [F, C, R, S]; no bias, no groups."""
     n, c, h, w = x.shape
     f, _, r, s = weight.shape
     oh, ow = (h + 2 * padding - r) // stride + 1, (w + 2 * padding - s) // stride + 1
@@ -51,6 +51,7 @@ def conv2d(x: torch.Tensor, weight: torch.Tensor, stride: int = 1, padding: int 
     grid = (triton.cdiv(pixels, 64), triton.cdiv(f, block_f))
     conv2d_kernel[grid](
         x.contiguous(), weight.contiguous(), y, pixels, c, h, w, f, oh, ow,
-        R=r, S=s, STRIDE=stride, PAD=padding, BLOCK_P=64, BLOCK_F=block_f, BLOCK_K=32, num_warps=4, num_stages=3,
+        R=r, S=s, STRIDE=stride, PAD=padding,
+        BLOCK_P=64, BLOCK_F=block_f, BLOCK_K=32, num_warps=4, num_stages=3,
     )  # fmt: skip
     return y

@@ -1,7 +1,7 @@
 """mm (autotuned) and bmm (heuristics).
 
-Dots leave `input_precision` to the compiler on purpose: TRITON_F32_DEFAULT and the tf32 default are then part of what
-a comparison of builds can see.
+Dots leave `input_precision` to the compiler on purpose: TRITON_F32_DEFAULT and the tf32 default are then
+part of what a comparison of builds can see.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Input tensors: random values are drawn on the CPU from the seeded default generator, then moved.
 
-So the same seed gives the same values on every device and build. On "meta" nothing is drawn: there is no value.
+So the same seed gives the same values on every device and build. On "meta" nothing is drawn: no value exists.
 """
 
 from __future__ import annotations

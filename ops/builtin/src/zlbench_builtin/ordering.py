@@ -1,8 +1,8 @@
 """Order-preserving integer keys, shared by topk and sort.
 
-A float's bits, read as an unsigned integer, already sort like the float when it is positive; negatives sort
-backwards. Flipping the sign bit of the former and all bits of the latter gives one unsigned order. NaN is made the
-positive NaN first, so that it is the largest, as in torch.
+A float's bits, read as an unsigned integer, sort like the float while it is positive; negatives sort backwards.
+Flipping the sign bit of the former and all bits of the latter gives one unsigned order. As in torch, NaN is the
+largest and both zeros are equal: their bits are made the same first.
 """
 
 from __future__ import annotations
@@ -14,33 +14,25 @@ import triton.language as tl
 
 @triton.jit
 def ordered_key(x):
-    """Unsigned integer of x's width; keys compare as the values do, NaN largest."""
+    """uint32 that compares as x does; of a 16-bit x only the low 16 bits are used."""
     bits: tl.constexpr = x.dtype.primitive_bitwidth
-    if bits == 32:
-        u = x.to(tl.uint32, bitcast=True)
-        u = tl.where(x != x, tl.full([1], 0x7FC00000, tl.uint32), u)
-        sign = u >> 31
-        return u ^ tl.where(sign != 0, 0xFFFFFFFF, 0x80000000).to(tl.uint32)
-    u = x.to(tl.uint16, bitcast=True)
-    # Quiet NaN of bf16 is 0x7FC0; of fp16 it is 0x7E00. 0x7FFF is a NaN in both.
-    u = tl.where(x != x, tl.full([1], 0x7FFF, tl.uint16), u)
-    sign = u >> 15
-    return u ^ tl.where(sign != 0, 0xFFFF, 0x8000).to(tl.uint16)
+    # Half precision in the upper half of a word: sign and NaN then look alike for all three types.
+    u = x.to(tl.uint32, bitcast=True) if bits == 32 else x.to(tl.uint16, bitcast=True).to(tl.uint32) << 16
+    u = tl.where(x != x, tl.full([1], 0x7FFF0000, tl.uint32), u)
+    u = tl.where(x == 0.0, tl.full([1], 0, tl.uint32), u)
+    u = u ^ tl.where((u >> 31) != 0, 0xFFFFFFFF, 0x80000000).to(tl.uint32)
+    return u >> (32 - bits)
 
 
 @triton.jit
 def value_of_key(key, dtype: tl.constexpr):
-    """Inverse of ordered_key (a NaN comes back as the canonical one)."""
+    """Inverse of ordered_key, but for the bits of a NaN and the sign of a zero."""
     bits: tl.constexpr = dtype.primitive_bitwidth
-    if bits == 32:
-        u = key.to(tl.uint32)
-        u = u ^ tl.where((u >> 31) != 0, 0x80000000, 0xFFFFFFFF).to(tl.uint32)
-        return u.to(dtype, bitcast=True)
-    u = key.to(tl.uint16)
-    u = u ^ tl.where((u >> 15) != 0, 0x8000, 0xFFFF).to(tl.uint16)
-    return u.to(dtype, bitcast=True)
+    u = key.to(tl.uint32) << (32 - bits)
+    u = u ^ tl.where((u >> 31) != 0, 0x80000000, 0xFFFFFFFF).to(tl.uint32)
+    return u.to(dtype, bitcast=True) if bits == 32 else (u >> 16).to(tl.uint16).to(dtype, bitcast=True)
 
 
 def key_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Torch dtype wide enough for the key of `dtype` (signed twins: torch's unsigned ones lack operations)."""
+    """Torch dtype of the key of `dtype` (signed: torch's unsigned types lack operations)."""
     return torch.int32 if dtype.itemsize == 4 else torch.int16

@@ -50,10 +50,11 @@ def dropout_kernel(x_ptr, y_ptr, mask_ptr, N, p, scale, seed, offset, BLOCK: tl.
 def dropout(
     x: torch.Tensor, p: float, *, seed: int | None = None, offset: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Zero elements with probability p and scale the rest by 1/(1-p); returns (y, boolean mask of kept elements).
+    """Zero elements with probability p and scale the rest by 1/(1-p); returns (y, mask of kept elements).
 
-    The mask is a pure function of (seed, offset), so that repeated timing calls do equal work; a caller that wants
-    fresh masks moves `offset` on by x.numel(). Without a seed, torch's CPU seed is used: no device is asked.
+    The mask is a pure function of (seed, offset), so that repeated timing calls do equal work; a caller that
+    wants fresh masks moves `offset` on by x.numel(). Without a seed, torch's CPU seed is
+    used: no device is asked.
     """
     if not 0.0 <= p < 1.0:
         raise ValueError(f"dropout: p={p} is not in [0, 1)")

@@ -1,4 +1,4 @@
-"""Fused quantised matmuls: int4 weights dequantised on the fly (w4a16) and int8 by int8 with scales (w8a8)."""
+"""Fused quantised matmuls: int4 weights dequantised on the fly (w4a16), int8 by int8 with scales (w8a8)."""
 
 from __future__ import annotations
 

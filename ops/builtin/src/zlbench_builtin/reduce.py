@@ -40,7 +40,7 @@ def sum_partial_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
 
 
 def sum(x: torch.Tensor, dim: int | None) -> torch.Tensor:
-    """Sum of [M, N] over dimension 0 or 1, or over both (None): two passes, no atomics, so bit-identical each time."""
+    """Sum of [M, N] over dimension 0 or 1, or over both (None); no atomics, hence deterministic."""
     m, n = x.shape
     x = x.contiguous()
     if dim is None:

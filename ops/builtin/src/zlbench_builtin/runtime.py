@@ -7,11 +7,13 @@ where tensors are "meta" (shape and dtype, no memory), kernels are compiled, and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 import triton
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _T = TypeVar("_T")
 _chosen: str | None = None
@@ -22,7 +24,7 @@ _INTERPRETER_SHARED_MEM = 1 << 30
 
 
 def interpreting() -> bool:
-    """Whether Triton's interpreter runs the kernels (it reads the same variable when a kernel is decorated)."""
+    """Whether Triton's interpreter runs the kernels (it reads this variable when it decorates one)."""
     return os.environ.get("TRITON_INTERPRET", "0").lower() in {"1", "true", "on", "yes", "y"}
 
 
@@ -41,8 +43,8 @@ def device() -> str:
     if torch.cuda.is_available():
         return "cuda"
     raise RuntimeError(
-        "zlbench_builtin: no device. Set TRITON_INTERPRET=1 to interpret on the CPU, load the zlbench device-less "
-        "plugin to compile only, or run where torch.cuda.is_available()."
+        "zlbench_builtin: no device. Set TRITON_INTERPRET=1 to interpret on the CPU, load the zlbench "
+        "device-less plugin to compile only, or run where torch.cuda.is_available()."
     )
 
 
@@ -56,7 +58,7 @@ def synchronize() -> None:
 def host_int(tensor: torch.Tensor, unknown: int) -> int:
     """The one element of `tensor` as a Python int: a host synchronisation.
 
-    A meta tensor has no value, because it only exists once a device has computed it; then `unknown` stands in.
+    A meta tensor has no value, because only a device would have computed it; `unknown` stands in.
     """
     if tensor.device.type == "meta":
         return unknown
@@ -64,7 +66,7 @@ def host_int(tensor: torch.Tensor, unknown: int) -> int:
 
 
 def sm_count() -> int:
-    """Number of multiprocessors, from Triton's active driver (so the device-less driver answers for its target)."""
+    """Number of multiprocessors, as Triton's active driver has it (the device-less one: its target's)."""
     return _INTERPRETER_SM_COUNT if interpreting() else int(_properties()["multiprocessor_count"])
 
 
@@ -80,14 +82,14 @@ def _properties() -> dict[str, Any]:
 
 
 def tuning_space(configs: Sequence[_T]) -> list[_T]:
-    """`configs`, or only the first under the interpreter: it has no clock worth a sweep, and the tuner no driver."""
+    """`configs`, or the first alone under the interpreter, where a sweep has neither clock nor driver."""
     return list(configs[:1]) if interpreting() else list(configs)
 
 
 def pruned_to_shared_mem(estimate: Callable[[Any, dict[str, Any]], int]) -> Callable[..., list[Any]]:
     """An `early_config_prune` that keeps the configs whose estimated shared memory fits the device.
 
-    Without it the first config of a sweep may be one that this target cannot launch (fp32 tiles on gfx942's 64 KiB).
+    Without it the first config may be one that this target cannot launch (fp32 tiles in gfx942's 64 KiB).
     If nothing fits, the smallest stays: the compiler then says what is wrong better than an empty list does.
     """
 

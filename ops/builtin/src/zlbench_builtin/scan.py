@@ -35,7 +35,7 @@ def cumsum_total_kernel(x_ptr, total_ptr, N, CHUNK: tl.constexpr):
 
 @triton.jit
 def cumsum_chunk_kernel(x_ptr, total_ptr, y_ptr, N, CHUNK: tl.constexpr, CHUNKS: tl.constexpr):
-    """Second pass: scan the chunk on top of the totals before it (few, so each program adds them up itself)."""
+    """Second pass: scan the chunk on top of the totals before it; they are few, each program adds them up."""
     row = tl.program_id(0).to(tl.int64)
     chunk = tl.program_id(1)
     before = tl.arange(0, CHUNKS)

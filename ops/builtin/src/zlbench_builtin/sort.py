@@ -43,7 +43,7 @@ def sort_encode_kernel(x_ptr, key_ptr, index_ptr, N, BLOCK: tl.constexpr, DESCEN
     key = ordered_key(tl.load(x_ptr + row * N + cols, mask=mask, other=0.0))
     if DESCENDING:
         key = ~key
-    tl.store(key_ptr + row * N + cols, key.to(key_ptr.dtype.element_ty, bitcast=True), mask=mask)
+    tl.store(key_ptr + row * N + cols, key.to(key_ptr.dtype.element_ty), mask=mask)
     tl.store(index_ptr + row * N + cols, cols, mask=mask)
 
 
@@ -98,7 +98,6 @@ def sort_decode_kernel(
     key = tl.load(key_ptr + row * N + cols, mask=mask, other=0)
     if DESCENDING:
         key = ~key
-    # Truncation keeps the bits: no sign extension can leak into a 16-bit key.
     value = value_of_key(key.to(tl.uint32), values_ptr.dtype.element_ty)
     tl.store(values_ptr + row * N + cols, value, mask=mask)
     tl.store(
@@ -127,7 +126,7 @@ def _radix_sort(rows: torch.Tensor, values: torch.Tensor, indices: torch.Tensor,
 
 
 def sort(x: torch.Tensor, descending: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sorted values of each row of [..., N] and their int64 positions; stable, NaN last (first if descending)."""
+    """Sorted values of each row of [..., N] and their int64 positions; stable, NaN is the largest."""
     n = x.shape[-1]
     rows = x.contiguous().view(-1, n)
     values = torch.empty_like(rows)

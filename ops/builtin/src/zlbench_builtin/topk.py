@@ -1,7 +1,7 @@
 """topk along the last dimension: every chunk keeps its k best, survivors are merged until one chunk is left.
 
-Value and index travel packed in one 64-bit key (ordered value above, inverted index below), so that one bitonic
-network moves both, ties go to the lowest index, and the result does not depend on the chunking.
+Value and index travel packed in one 64-bit key (ordered value above, inverted index below), so that one
+bitonic network moves both, ties go to the lowest index, and the result does not depend on the chunking.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def topk_merge_kernel(
 
 
 def topk(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The k largest of each row of [..., N], descending, with int64 indices; ties by lowest index. k ≤ 512."""
+    """The k ≤ 512 largest of each row of [..., N], descending, with int64 indices; ties by lowest index."""
     n = x.shape[-1]
     if not 0 < k <= min(n, K_MAX):
         raise ValueError(f"topk: k={k} is not in 1..{min(n, K_MAX)}")
