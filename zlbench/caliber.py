@@ -86,15 +86,15 @@ class Caliber:
         column="configs",
     )
     dtypes: tuple[str, ...] | None = _condition(
-        "data types asked for; unset is the operator's own set", "other types, other kernels", "--dtypes, DTYPES",
+        "data types asked for; unset is the operator's own set", "other kernels", "--dtypes, DTYPES",
         column="dtypes_asked",
     )  # fmt: skip
     shapes_hash: str | None = _condition(
-        "digest of the shapes that ran", "the same mode with another file is another question", "--shape-file",
+        "digest of the shapes that ran", "another file is another question", "--shape-file",
         column="shapes_hash",
     )  # fmt: skip
     mode: str | None = _condition(
-        "the suite's --mode: kernel, operator or wrapper", "operator and wrapper times hold host work", "--mode",
+        "the suite's --mode", "times of operator and wrapper hold host work", "--mode",
         column="mode",
     )  # fmt: skip
     l2: str | None = _condition(
@@ -164,11 +164,10 @@ class Caliber:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> Caliber:
-        """Make a caliber from an identity file's keys; lists become tuples, keys of other things are left out."""
-        values = {name: data[name] for name in FIELDS if name in data}
-        return cls(
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        )
+        """Make a caliber from an identity file's keys; lists become tuples, other keys are left out."""
+        given: dict[str, Any] = {name: data[name] for name in FIELDS if name in data}
+        typed: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
+        return cls(**typed)
 
 
 FIELDS: Mapping[str, Field[Any]] = {condition.name: condition for condition in fields(Caliber)}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 IDENTITY = "run_identity.json"
 # Facts of a build that tell one compiler from another; names and paths alone do not.
-BUILD_FACTS = ("version", "native_hash", "python_hash")
+BUILD_FACTS = ("version", "native_sha256", "python_sha256", "tools_sha256")
 
 
 class Severity(str, Enum):
@@ -156,8 +156,9 @@ def _tuning(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Comp
     for identity in (before, after):
         if identity.caliber.tuner_cache == "shared" and identity.caliber.autotune_mode == "record":
             yield Complaint(
-                op=name, field="tuner_cache", before=column_text(before.caliber.tuner_cache),
-                after=column_text(after.caliber.tuner_cache), severity=Severity.WARN, marker="TUNER_CACHE_SHARED",
+                op=name, field="tuner_cache", marker="TUNER_CACHE_SHARED", severity=Severity.WARN,
+                before=column_text(before.caliber.tuner_cache),
+                after=column_text(after.caliber.tuner_cache),
                 note="the configs depend on what ran on this machine before",
             )  # fmt: skip
             return

@@ -1,0 +1,347 @@
+"""Every word in capitals that zlbench prints: its cause, what it means for the numbers, and the next step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from zlbench.errors import ExitCode, UsageError
+from zlbench.nearest import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Kind(str, Enum):
+    """What sort of word it is."""
+
+    VERDICT = "verdict of a screen"
+    STATE = "state of a cell or a row"
+    REFUSAL = "refusal"
+    MARKER = "marker"
+    CHECK = "check before the first cell"
+    EXIT = "exit code"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Marker:
+    """One word of the closed list."""
+
+    word: str
+    kind: Kind
+    cause: str
+    meaning: str
+    next_step: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.word}  ({self.kind.value})\n"
+            f"  cause    {self.cause}\n"
+            f"  meaning  {self.meaning}\n"
+            f"  next     {self.next_step}"
+        )
+
+
+# word: (cause, what it means for the numbers, next step). One entry is one paragraph.
+# fmt: off
+_Entry = tuple[str, str, str]
+
+_VERDICTS: dict[str, _Entry] = {
+    "IR_CHANGED": (
+        "The normalised TTGIR of at least one kernel differs between A and B.",
+        "The change reaches this operator; the column code says whether it reaches the machine code too.",
+        "zlbench diff OP shows it. Measure where the code changed; equal code makes a control."),
+    "NO_IR_DIFF": (
+        "Every kernel has the same TTGIR on both sides, with equal configs and a fresh cache on each side.",
+        "Differences of time are noise, unless the column code says that the machine code differs.",
+        "Skip it, or use it as a control. A change was expected? See if the switch is read in this build."),
+    "NO_TRITON": (
+        "There are rows, but no kernel was compiled: the operator ran aten or a vendor library.",
+        "Nothing went through the compiler under test. It does not say that the switch has no effect.",
+        "If a Triton kernel should have run, look which implementation the suite chose (run.log)."),
+    "NO_ROWS": (
+        "The benchmark ended without a single row on one side or both.",
+        "There is nothing to compare. It does not say that the switch has no effect.",
+        "Read run.log of the side: often a dtype that the operator rejects. Try OP:FILE:DTYPES."),
+    "INCOMPLETE": (
+        "One side has rows or kernels that the other lacks, so a verdict over the rest would be a guess.",
+        "Equal kernels are equal, but what is missing may be what changed.",
+        "The line names what is missing and why; correct that and run the operator again."),
+}
+
+_REFUSALS: dict[str, _Entry] = {
+    "CACHE_NOT_FRESH": (
+        "The sides share a compile cache, so B can have been handed kernels that A compiled.",
+        "NO_IR_DIFF would be true by construction, and is not stated.",
+        "Run again without --share-cache."),
+    "SAME_BUILD": (
+        "A and B are one compiler build with equal switches.",
+        "Every result would be \"no difference\", or noise that looks like one.",
+        "Name another build or a switch. If a noise run is meant: --null-test."),
+    "BUILD_MISMATCH": (
+        "The compiler really imported on a side is not the one asked for: other path or content.",
+        "The numbers would belong to another compiler, with the right name on top.",
+        "Look for a leaked PYTHONPATH and for a reused environment; make it anew: nox -s build."),
+    "SWITCH_NO_IR_DIFF": (
+        "After the first pair both sides have the same IR: the switch does not change this operator's code.",
+        "Further rounds would measure noise and report it as \"no difference\".",
+        "Check spelling and place of reading; for a run-time switch: SWITCH_ALLOW_NO_IR_DIFF=1."),
+    "RECORD_VS_RECORD": (
+        "Both sides recorded their own autotune choices.",
+        "They ran different configs; the difference between configs covers the one between compilers.",
+        "Let B replay A's record."),
+    "TUNER_CACHE_SHARED": (
+        "Autotune winners came from a cache shared with earlier runs.",
+        "Which config ran depends on what this machine did before; do not quote absolute times.",
+        "Use an isolated tuner cache (ZL_ISOLATE_TUNER_CACHE=1, the default for comparisons)."),
+    "TIMER_MISMATCH": (
+        "One side timed this row by graph, the other directly.",
+        "A direct time holds launch overhead; the row is excluded and nothing is concluded from it.",
+        "See BENCHMARK_DIRECT_NO_CUDAGRAPH in run.log, or measure both with ZL_ENABLE_CUDAGRAPH=0."),
+    "ZERO_MATCHED": (
+        "No row of A has a counterpart in B: other shapes, other dtype labels.",
+        "There is no comparison, and it is no all-clear.",
+        "Compare shapes.yaml of both sides."),
+    "UNEQUAL_ROWS": (
+        "Some rows exist on one side alone.",
+        "Only matched rows are compared, pair by pair; a mean over unequal sets would be wrong.",
+        "The lost rows are listed with their reasons."),
+    "ORDER_CONFOUNDED": (
+        "The same side ran first in every round.",
+        "Drift and the change cannot be told apart; there is no verdict.",
+        "Measure again with alternating order."),
+    "BASELINE_NOT_INDEPENDENT": (
+        "The Torch baseline went through the compiler under test.",
+        "Speed-ups against it move with the change itself.",
+        "Compare latencies of A and B, not speed-ups."),
+}
+
+_STATES: dict[str, _Entry] = {
+    "OK": ("The cell ended and has rows.", "All its rows count.", "Nothing to do."),
+    "OP_FAILED": (
+        "The operator raised an error in every row, or its test failed.",
+        "It has no result on this side. Other operators are not touched.",
+        "Read run.log of the side; run it alone: nox -s run -- OP --debug."),
+    "CRASH": (
+        "The measured process was killed by a signal (SIGSEGV, SIGABRT, SIGKILL).",
+        "Rows finished before it count, the rest is NOT_MEASURED. Other operators went on afresh.",
+        "Run the operator alone on that side; SIGKILL often means memory: see --jobs."),
+    "TIMEOUT": (
+        "The row at hand ran into the cell's time limit.",
+        "Rows finished before it count. It says nothing about dtype or operator.",
+        "Raise --cell-timeout (CELL_TIMEOUT), or take fewer shapes."),
+    "CELL_TIMEOUT": (
+        "The cell reached its time limit; its whole process group was ended.",
+        "A problem of time, never one of dtype or operator. Rows finished before count. rc 124.",
+        "Raise --cell-timeout (CELL_TIMEOUT); comprehensive level and --configs all take longest."),
+    "OOM": (
+        "Memory ran out; the phase says whether for inputs, for the baseline or for the kernel.",
+        "This row has no result; the other shapes and dtypes were measured.",
+        "Leave the shape out, or lower --jobs."),
+    "OUT_OF_RESOURCES": (
+        "A kernel needs more shared memory or registers than the target has.",
+        "This row has no result on this side; a config may fit one build and not the other.",
+        "Compare the shared column of both sides; see --configs."),
+    "COMPILE_ERROR": (
+        "The compiler refused or crashed on a kernel of this row.",
+        "This row has no result on this side. If the other side compiles it, that is a finding by itself.",
+        "Read run.log; run it alone: nox -s run -- OP --debug."),
+    "DTYPE_NOT_SUPPORTED": (
+        "The operator does not take a dtype that was asked for.",
+        "A matter of the request, not of the compiler.",
+        "Give dtypes for each operator: OP:FILE:DTYPES."),
+    "DISK_FULL": (
+        "No space is left where results or caches are written.",
+        "What was finished is kept.",
+        "Free space or choose another --out, then --resume."),
+    "ERROR": (
+        "A row ended with an error of no known kind.", "It has no result.", "Read run.log of the side."),
+    "NOT_MEASURED": (
+        "The row was planned; the process was gone before its turn.",
+        "Unknown, neither good nor bad.",
+        "See what ended the cell (CRASH, CELL_TIMEOUT), then run the operator again."),
+    "NOT_RUN": (
+        "The cell was planned and never started.", "Unknown, neither good nor bad.", "Go on with --resume."),
+    "SKIPPED": (
+        "Every test of the operator skipped itself, or its interpreter is missing.",
+        "Nothing was measured; it is not a pass.",
+        "The reason is in run.log."),
+    "NOTHING_MEASURED": (
+        "The command or cell came to its end without a row.",
+        "There is nothing to report, and it is not a pass.",
+        "Look at the first cell's run.log."),
+    "USAGE": (
+        "pytest refused its command line or node id in this cell (its exit code 4).",
+        "The operator did not run.",
+        "Read run.log: usually a suite whose conftest.py was not loaded."),
+    "PREFLIGHT": (
+        "A check of this side failed before its first cell.",
+        "Nothing of the side was measured; the other side's results are kept.",
+        "See PREFLIGHT_FAILED and its check."),
+    "INTERRUPTED": (
+        "Ctrl-C or a termination signal.", "What was finished is kept.", "Go on with --resume."),
+    "SUCCESS": ("The row was measured.", "It counts.", "Nothing to do."),
+    "FAILED": ("The row raised an error.", "It has no result.", "The reason follows in run.log."),
+}
+
+_MARKERS: dict[str, _Entry] = {
+    "PREFLIGHT_FAILED": (
+        "A check before the first cell failed; check=NAME says which.",
+        "Nothing was started, so nothing is wrong with numbers.",
+        "zlbench explain NAME, such as switch-known."),
+    "AUTOTUNE_REPLAY_FALLBACK": (
+        "A replayed config was missing or did not compile; the side tuned for itself (reason=…).",
+        "The two sides of this row may run different configs.",
+        "Do not draw conclusions from the row; see which key, and record A anew."),
+    "TUNE_ALL_FAILED": (
+        "Every config of an autotune sweep failed, so the winner is the first of the list.",
+        "The choice means nothing and cannot be replayed.",
+        "Look why the configs fail on this target."),
+    "BENCHMARK_DIRECT_NO_CUDAGRAPH": (
+        "The row could not be captured as a graph (phase and reason follow) and was timed directly.",
+        "Its time holds launch overhead. It is never compared with a graph row.",
+        "Small rows: do not read differences below 10 %; repeat=N or ZL_DIRECT_REPEAT steadies them."),
+    "BENCHMARK_CAPTURE_POISONED": (
+        "A failed capture left the device context unusable.",
+        "Rows after it in this process are lost.",
+        "Measure the operator with ZL_ENABLE_CUDAGRAPH=0."),
+    "FOREIGN_VENDOR_MODULE": (
+        "The process loaded the suite's implementation for another vendor than the active one.",
+        "Not wrong by itself, but an operator with odd results may run the wrong kernel.",
+        "Look at the benchmark's imports: that one succeeds does not mean that it fits the device."),
+    "PATCH_NOT_IN_FORCE": (
+        "Something replaced a function that zlbench had wrapped, so a plugin does not see these rows.",
+        "Rows can lack their own timer, shapes or failure reason.",
+        "The line names the function; the suite or another plugin overrides it."),
+    "SHAPES_NOT_IN_FORCE": (
+        "The benchmark class does not read its list of shapes.",
+        "These rows ran the suite's own inputs, not those asked for.",
+        "Use --shape-mode upstream for this operator, or compare it knowing that."),
+    "IR_HOOKS_MISSING": (
+        "This Triton lacks the hooks by which launches are seen.",
+        "The IR is not recorded, or sweep losers count as used.",
+        "Use Triton 3.6 or later."),
+    "IR_UNREADABLE": (
+        "A stored IR file could not be parsed.",
+        "The operator gets no verdict rather than a wrong one.",
+        "Look at the file named; a full disk or a killed process leaves torn files."),
+}
+
+_CHECKS: dict[str, _Entry] = {
+    "switch-known": (
+        "The name of a switch occurs in no file of the compilers or the suite.",
+        "Nothing reads it: both sides would be equal and every result \"no difference\".",
+        "Correct the spelling; the nearest name is in the message."),
+    "suite-directory": (
+        "The suite's directory is missing or holds no benchmark/conftest.py and src/<package>/.",
+        "pytest would fail with \"unrecognized arguments\", which points the wrong way.",
+        "Correct --suite or FLAGGEMS_DIR."),
+    "benchmark-file": (
+        "A benchmark's file is gone.", "The operator cannot run.", "List them: nox -s screen -- --list."),
+    "shape-file": (
+        "The shape file is missing or malformed.", "Default shapes would run without a word.",
+        "Correct --shape-file; the message has file and line."),
+    "build-made": (
+        "The environment of a build is missing, incomplete or of another specification.",
+        "There is no compiler to measure.", "Make it: nox -s build -- BUILD."),
+    "build-native": (
+        "The build has no native library, or it cannot be loaded.",
+        "There is no compiler to measure.", "Does the wheel fit Python version and machine?"),
+    "build-imported": (
+        "The side imports another compiler than the one asked for (BUILD_MISMATCH).",
+        "The numbers would belong to another compiler.", "Look for a leaked PYTHONPATH."),
+    "build-install": (
+        "pip could not make the environment.", "There is no compiler to measure.",
+        "pip's own words are in the message: a name, a version or a network."),
+    "interpreter": (
+        "The interpreter does not import torch, triton and the suite, or not in time.",
+        "Every cell would fail one after another.", "Try the command in the message by hand."),
+    "sides-differ": (
+        "A and B are one build with equal switches (SAME_BUILD).",
+        "Every result would be \"no difference\".", "Name another build, a switch, or --null-test."),
+    "target-compiles": (
+        "This Triton cannot compile for the target.",
+        "Every kernel would fail.", "Choose another --target, or a newer build."),
+    "worker-starts": (
+        "The measured process ended before it was ready.",
+        "Nothing was measured.", "Its last words are in the message; more with --debug."),
+    "process-start": (
+        "A process could not be started.", "Nothing was measured.", "Check the interpreter's path."),
+    "out-dir": (
+        "Results cannot be written where they should go.", "Nothing was started.",
+        "Choose another place: --out DIR."),
+    "replay-source": (
+        "The record to replay is missing, or itself a replay.", "Configs would be tuned anew.",
+        "Point REPLAY_FROM to the run that recorded."),
+}
+
+_EXITS: dict[ExitCode, _Entry] = {
+    ExitCode.OK: ("Everything asked for was done.", "All results count.", "Nothing to do."),
+    ExitCode.OP_FAILED: ("An operator failed.", "The others count.", "See the table and run.log."),
+    ExitCode.USAGE: (
+        "The request cannot be meant as written.", "Nothing was started.", "The message names the nearest."),
+    ExitCode.PREFLIGHT: (
+        "A check failed before the first cell.", "Nothing was started.", "zlbench explain PREFLIGHT_FAILED"),
+    ExitCode.NOT_COMPARABLE: (
+        "The sides differ in more than the declared axis.", "No comparison was made.",
+        "Run both sides under one caliber; if you know why they agree: --allow-caliber-mismatch."),
+    ExitCode.NOTHING_MEASURED: ("There is no row.", "It is not a pass.", "zlbench explain NOTHING_MEASURED"),
+    ExitCode.PARTIAL: (
+        "Some cells are complete, some are not.", "Complete operators count.", "Go on with --resume."),
+    ExitCode.REGRESSION: (
+        "A row is slower than --fail-on allows.", "The comparison is valid.", "See the report."),
+    ExitCode.TIMEOUT: ("A time limit was reached.", "What was done counts.", "zlbench explain CELL_TIMEOUT"),
+    ExitCode.INTERRUPTED: ("Ctrl-C.", "What was finished is kept.", "Go on with --resume."),
+}
+# fmt: on
+
+
+def _made(entries: Mapping[str, _Entry], kind: Kind) -> dict[str, Marker]:
+    return {
+        word: Marker(word=word, kind=kind, cause=cause, meaning=meaning, next_step=step)
+        for word, (cause, meaning, step) in entries.items()
+    }
+
+
+MARKERS: dict[str, Marker] = {
+    **_made(_VERDICTS, Kind.VERDICT),
+    **_made(_STATES, Kind.STATE),
+    **_made(_REFUSALS, Kind.REFUSAL),
+    **_made(_MARKERS, Kind.MARKER),
+    **_made(_CHECKS, Kind.CHECK),
+    **_made({f"{code.value} {code.label}": entry for code, entry in _EXITS.items()}, Kind.EXIT),
+}
+
+
+def find(word: str) -> Marker:
+    """Return what a word means: a marker in any case, a check's name, or an exit code as a number.
+
+    Raises:
+        UsageError: no such word; the nearest are named.
+    """
+    asked = word.strip().strip("!:,. ").removeprefix("check=")
+    by_fold = {name.casefold(): marker for name, marker in MARKERS.items()}
+    by_fold |= {
+        name.partition(" ")[0]: marker for name, marker in MARKERS.items() if marker.kind is Kind.EXIT
+    }
+    found = by_fold.get(asked.casefold()) or by_fold.get(asked.casefold().replace("-", "_"))
+    if found is None and asked.casefold().endswith("_no_evict"):
+        found = MARKERS["AUTOTUNE_REPLAY_FALLBACK"]
+    if found is None:
+        raise UsageError(unknown("word", asked[:60], MARKERS), hint="All of them: zlbench explain")
+    return found
+
+
+def explain(word: str) -> str:
+    """Return the text of ``zlbench explain WORD``."""
+    return str(find(word))
+
+
+def overview() -> str:
+    """Return every word with its cause, by kind, for ``zlbench explain`` without a word."""
+    lines: list[str] = []
+    for kind in Kind:
+        lines += ["", f"{kind.value}:"]
+        lines += [f"  {word:<32} {marker.cause}" for word, marker in MARKERS.items() if marker.kind is kind]
+    return "\n".join(lines).lstrip("\n")
