@@ -55,7 +55,6 @@ class CellSpec:
     shape_mode: str = "upstream"
     shapes: tuple[Any, ...] | None = None
     """Shapes that replace the suite's own for this operator (`shape_mode` inline or file)."""
-    shape_key: str | None = None
     configs: str = "first"
     seed: int = 0
     baseline: str = "none"
@@ -63,6 +62,8 @@ class CellSpec:
     warmup_ms: int | None = None
     rep_ms: int | None = None
     replay_from: str | None = None
+    quick: bool = False
+    """One dtype and one shape only: a first look."""
     keep_binaries: bool = False
 
     def to_json(self) -> dict[str, Any]:

@@ -34,15 +34,20 @@ def clear_errors(path: Path) -> Iterator[None]:
 def disk_error(error: OSError, path: Path) -> ZlbenchError:
     """Say which path could not be written and what to do."""
     if error.errno in _FULL:
-        return PartialError(
-            f"the disk is full: {path} could not be written",
-            hint="Free some space, then go on where it stopped: the same command with --resume and the run directory.",
-            marker="DISK_FULL",
-        )
+        return disk_full(path)
     return PreflightError(
         f"{path} cannot be written: {error.strerror or error}",
         check="out-dir",
         hint="Give a directory that you may write to: --out DIR (or OUT_DIR).",
+    )
+
+
+def disk_full(path: Path) -> PartialError:
+    """The error for a disk that ran full in the middle; what was finished is kept."""
+    return PartialError(
+        f"the disk is full: {path} could not be written",
+        hint="Free some space, then go on where it stopped: the same command with --resume and the run directory.",
+        marker="DISK_FULL",
     )
 
 

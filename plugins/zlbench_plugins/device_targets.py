@@ -29,12 +29,14 @@ def warm(text: str) -> str:
     if not install(text):
         return ""
     import torch
+    import triton
 
     from zlbench_plugins.warm_kernel import copy_kernel
 
     tensor = torch.empty(16, device="meta")
     try:
-        copy_kernel[(1,)](tensor, tensor, BLOCK=16)
+        # A kernel object stays bound to the first target that it was compiled for: take a new one each time.
+        triton.jit(copy_kernel.fn)[(1,)](tensor, tensor, BLOCK=16)
     except Exception as error:  # noqa: BLE001 - whatever this compiler says of a target that it does not know
         traceback.print_exc()
         return " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -1,0 +1,145 @@
+"""Dispatch: find the sub-command, resolve its options, turn every error into one message and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from zlbench import __version__
+from zlbench.cli.app import App
+from zlbench.errors import ExitCode, ZlbenchError
+from zlbench.nearest import unknown
+from zlbench.settings import format_help, load_project, resolve
+from zlbench.store import disk_error
+from zlbench.text import say
+
+SUMMARIES: Mapping[str, str] = {
+    "screen": "Which operators does the change touch? One pair per operator, verdict from IR and machine code.",
+    "run": "Run operators once on one compiler: rows, IR, exact costs, identity.",
+    "build": "Make the environments of compiler builds, once, and record what is in them.",
+    "rescore": "Judge a stored screen again with today's fingerprint, in seconds.",
+    "diff": "Show the IR of both sides of a screened operator, kernel by kernel.",
+    "doctor": "Check this machine and show every setting; with --explain, where each comes from.",
+    "explain": "Say what a word in capitals or an exit code means, and what to do.",
+}
+
+
+def main(argv: Sequence[str] | None = None, *, env: Mapping[str, str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Args:
+        argv: arguments without the program's name; those of this process where None.
+        env: the environment to read settings from; this process's where None.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    environment = dict(os.environ if env is None else env)
+    debug = "--debug" in words
+    try:
+        return int(_dispatch(words, environment))
+    except ZlbenchError as error:
+        if debug:
+            traceback.print_exc()
+        return report_error(error)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return finish(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output has gone (`… | head`): nothing is left to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return int(ExitCode.OK)
+    except OSError as error:
+        if debug:
+            traceback.print_exc()
+        return report_error(disk_error(error, Path(str(error.filename or "a file"))))
+    except Exception as error:  # noqa: BLE001 - the last resort: a fault of ours, said as such
+        if debug:
+            traceback.print_exc()
+        say(f"zlbench: internal fault: {type(error).__name__}: {error}")
+        say("         Please report it with the output of the same command and --debug.")
+        return finish(ExitCode.OP_FAILED)
+
+
+def _dispatch(words: list[str], env: Mapping[str, str]) -> ExitCode:
+    if not words or words[0] in ("-h", "--help", "help"):
+        say(overview(), to=sys.stdout)
+        return ExitCode.OK
+    if words[0] == "--version":
+        say(f"zlbench {__version__}", to=sys.stdout)
+        return ExitCode.OK
+    command, *rest = words
+    if command not in SUMMARIES:
+        raise _unknown_command(command)
+    cwd = Path(env.get("ZLBENCH_CWD") or Path.cwd())
+    project = load_project(project_root(cwd, env), env)
+    resolved = resolve(command, rest, env=env, project=project)
+    if resolved.help:
+        say(format_help(command, summary=SUMMARIES[command], program=_program(env)), to=sys.stdout)
+        return ExitCode.OK
+    for note in resolved.notes:
+        say(f"note: {note}")
+    app = App(command=command, project=project, resolved=resolved, env=env, cwd=cwd, now=datetime.now())  # noqa: DTZ005
+    module = importlib.import_module(f"zlbench.cli.{command}")
+    code: ExitCode = module.run(app)
+    return code
+
+
+def project_root(cwd: Path, env: Mapping[str, str]) -> Path:
+    """The directory that holds the project: ZLBENCH_ROOT, else the nearest one above with a zlbench.toml, else `cwd`."""
+    given = env.get("ZLBENCH_ROOT", "").strip()
+    if given:
+        return Path(given)
+    return next((folder for folder in (cwd, *cwd.parents) if (folder / "zlbench.toml").is_file()), cwd)
+
+
+def _program(env: Mapping[str, str]) -> str:
+    return "nox -s {command} --" if env.get("NOX_CURRENT_SESSION") else "zlbench {command}"
+
+
+def _unknown_command(command: str) -> ZlbenchError:
+    from zlbench.errors import UsageError
+
+    return UsageError(unknown("command", command, SUMMARIES), hint="All commands: zlbench --help")
+
+
+def overview() -> str:
+    """The text of ``zlbench --help``."""
+    lines = ["usage: zlbench COMMAND [options]", "", "commands:"]
+    lines += [f"  {name:<9} {summary}" for name, summary in SUMMARIES.items()]
+    codes = ", ".join(f"{int(code)} {code.label}" for code in ExitCode)
+    return "\n".join([*lines, "", "zlbench COMMAND --help shows a command's options.", "", f"exit codes: {codes}"])
+
+
+def report_error(error: ZlbenchError) -> int:
+    """Print what happened, what to do, and the exit code."""
+    check = getattr(error, "check", "")
+    if error.marker == "PREFLIGHT_FAILED":
+        say(f"PREFLIGHT_FAILED check={check}")
+        say(_indented(error.message, "  "))
+        if error.hint:
+            say(_indented(error.hint, "  "))
+    elif error.marker:
+        say(f"{error.marker} {error.message}")
+        if error.hint:
+            say(_indented(error.hint, "  "))
+    else:
+        say(f"zlbench: {error.message}")
+        if error.hint:
+            say(_indented(error.hint, "         "))
+    return finish(error.code)
+
+
+def _indented(text: str, blanks: str) -> str:
+    return "\n".join(blanks + line for line in text.splitlines())
+
+
+def finish(code: ExitCode) -> int:
+    """Print the last line, which holds the real exit code whatever nox makes of it."""
+    if code is not ExitCode.OK:
+        say(f"exit {int(code)} ({code.label})")
+    return int(code)

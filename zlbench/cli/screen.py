@@ -1,0 +1,179 @@
+"""``zlbench screen``: which operators does the change touch?"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from zlbench import store
+from zlbench.cli.app import App
+from zlbench.cli.listing import list_operators
+from zlbench.cli.main import finish
+from zlbench.errors import ExitCode, UsageError, ZlbenchError
+from zlbench.measure.prepare import Prepared, prepare, worker_specs
+from zlbench.measure.request import Request, make_cells, make_request
+from zlbench.screen import table
+from zlbench.screen.command import Screen, header, plan_data
+from zlbench.settings import axis_of
+from zlbench.text import plural, seconds
+
+
+def run(app: App) -> ExitCode:
+    """Screen, print the table, return the exit code."""
+    resolved = app.resolved
+    if resolved.flag("list"):
+        return list_operators(app)
+    axis = axis_of(resolved, app.project)
+    request = make_request(resolved, app.project, axis, sides=("A", "B"), cwd=app.cwd, cache=app.home)
+    if resolved.flag("dry_run"):
+        return dry_run(app, request)
+    root = _root(app)
+    try:
+        prepared = prepare(request, home=app.home, env=app.env, log=app.talk)
+    except ZlbenchError as error:
+        _note_preflight(root, request, error)
+        raise
+    screen = Screen(request=request, prepared=prepared, root=root, env=app.env, talk=app.talk)
+    for line in header(request, prepared):
+        app.talk(line)
+    app.talk()
+    code = _run_to_the_end(screen, app)
+    _show(app, screen, code)
+    return ExitCode(finish(code))
+
+
+def _root(app: App) -> Path:
+    given = app.resolved.path("resume")
+    if given is None:
+        return store.create_run_dir(app.runs, "screen", app.now)
+    root = (app.cwd / given).resolve()
+    if not (root / "plan.json").is_file() and not (root / store.STATUS).is_file():
+        raise UsageError(f"{root} is no screen to go on with", hint="Give the directory of an interrupted screen.")
+    return root
+
+
+def _note_preflight(root: Path, request: Request, error: ZlbenchError) -> None:
+    """Keep in status.json which side failed before anything ran; data of an earlier try stays as it is."""
+    side = getattr(error, "side", "") or next((label for label in request.builds if f"build {request.builds[label].name}" in
+                                                error.message), "")  # fmt: skip
+    known = store.read_json(root / store.STATUS) or {}
+    sides = dict(known.get("sides") or {label: {"state": "NOT_RUN", "returncode": None} for label in request.builds})
+    for label in [side] if side in sides else list(sides):
+        sides[label] = {"state": "PREFLIGHT", "returncode": int(error.code), "error": error.message}
+    store.write_json(
+        root / store.STATUS,
+        {**known, "schema_version": 1, "command": "screen", "state": "failed", "exit_code": int(error.code),
+         "exit": error.code.label, "error": error.message, "sides": sides},
+    )  # fmt: skip
+
+
+def _run_to_the_end(screen: Screen, app: App) -> ExitCode:
+    """Run; whatever stops it, what was finished stays and the status says so."""
+    try:
+        screen.run(app.jobs)
+    except KeyboardInterrupt:
+        screen.write_status("interrupted", ExitCode.INTERRUPTED)
+        app.talk(f"interrupted: {plural(len(screen.lines), 'operator')} judged, kept in {screen.root}")
+        app.talk(f"go on:  {_resume_command(app, screen.root)}")
+        raise
+    except ZlbenchError as error:
+        _try_status(screen, error)
+        raise
+    code = screen.exit_code()
+    store.write_json(screen.root / "screen.json", screen_data(screen, code))
+    screen.write_status("finished", code)
+    return code
+
+
+def _try_status(screen: Screen, error: ZlbenchError) -> None:
+    """A full disk may refuse even this; the error itself is what matters."""
+    try:
+        screen.write_status("failed", error.code, error.message)
+    except ZlbenchError:
+        return
+
+
+def _resume_command(app: App, root: Path) -> str:
+    words = list(app.resolved.texts("ops")) or (["--all"] if app.resolved.flag("all") else [])
+    return shlex.join(["nox", "-s", "screen", "--", *words, "--resume", str(root)])
+
+
+def screen_data(screen: Screen, code: ExitCode) -> dict[str, object]:
+    """Everything the table shows, as data."""
+    lines = screen.sorted_lines()
+    return {
+        "schema_version": 1,
+        "directory": str(screen.root),
+        "exit_code": int(code),
+        "axis": plan_data(screen.request, screen.prepared, [])["axis"],
+        "elapsed_s": round(screen.clock.took_s, 1),
+        "operators": table.to_data(lines),
+        "notes": screen.notes,
+    }
+
+
+def _show(app: App, screen: Screen, code: ExitCode) -> None:
+    lines = screen.sorted_lines()
+    if app.resolved.flag("json"):
+        app.json(screen_data(screen, code))
+        return
+    app.talk()
+    for text in table.to_text(lines):
+        app.result(text)
+    app.result("")
+    for line in lines:
+        if line.judgement.failed:
+            app.result(f"{line.op}: {line.judgement.verdict.value}: {line.judgement.reason}")
+    for note in screen.notes:
+        app.result(note)
+    app.result(table.summary(lines, seconds(screen.clock.took_s)))
+    app.result(str(_relative(screen.root / "screen.tsv", app.cwd)))
+    changed = [line.op for line in lines if line.judgement.changed_kernels]
+    look = f"look:  zlbench diff {changed[0]}    " if changed else ""
+    failed = [line for line in lines if line.judgement.failed]
+    go_on = f"why:  zlbench explain {failed[0].judgement.verdict.value}" if failed else ""
+    if look or go_on:
+        app.result(f"{look}{go_on}".rstrip())
+
+
+def _relative(path: Path, cwd: Path) -> Path:
+    return path.relative_to(cwd) if path.is_relative_to(cwd) else path
+
+
+def dry_run(app: App, request: Request) -> ExitCode:
+    """Print the plan and the exact commands; start and write nothing."""
+    root = app.runs / f"screen_{app.now:%Y%m%d-%H%M%S}"
+    cells = make_cells(request, root)
+    manifests = _known_manifests(app, request)
+    if app.resolved.flag("json"):
+        app.json(plan_data(request, Prepared(manifests=manifests), cells))
+        return ExitCode.OK
+    app.result(f"plan: {plural(len(request.selections), 'operator')} · {plural(len(cells), 'cell')} · {root}")
+    for label, build in request.builds.items():
+        made = "made" if label in manifests else "to be made"
+        app.result(f"  {label}  {build.name} ({build.requirement or build.python or build.tree}, {made})")
+    if len(manifests) == len(request.builds):
+        for worker in worker_specs_for_show(request, manifests, root, app.env):
+            app.result(f"  {worker}")
+    for cell in cells:
+        app.result(f"  {cell.cell:<28} pytest {cell.node}")
+    return ExitCode.OK
+
+
+def _known_manifests(app: App, request: Request) -> dict[str, object]:
+    from zlbench.builds.environment import installed
+
+    by_spec = {manifest.spec_digest: manifest for manifest in installed(app.home)}
+    return {
+        label: by_spec[build.digest()] for label, build in request.builds.items() if build.digest() in by_spec
+    }
+
+
+def worker_specs_for_show(request: Request, manifests: Mapping[str, object], root: Path, env: Mapping[str, str]) -> list[str]:
+    """The commands that would be started, with the variables that differ from the caller's."""
+    shown = []
+    for worker in worker_specs(request, Prepared(manifests=manifests), work_dir=root / ".cache", env=env):  # type: ignore[arg-type]
+        own = [f"{key}={value}" for key, value in sorted(worker.env.items()) if env.get(key) != value]
+        shown.append(f"{worker.side}: {shlex.join(['env', *own, *worker.argv])}")
+    return shown

@@ -1,0 +1,82 @@
+"""Exact costs of every kernel of a cell, with each distinct machine code looked at once for both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from zlbench import store
+from zlbench.cells import read_json_lines
+from zlbench.code.costs import Costs, CostsUnavailable, amdgcn_costs, cubin_costs_many
+
+COSTS_FILE = "costs.json"
+
+
+class Coster:
+    """Costs by code identity: kernels that are equal on both sides are disassembled once.
+
+    One set of tools serves both sides, so that a difference is one of the code and not of two disassemblers.
+
+    Args:
+        tools: folder with cuobjdump and nvdisasm, which ship inside a Triton package.
+    """
+
+    def __init__(self, tools: Path) -> None:
+        self._tools = tools
+        self._by_code: dict[str, Mapping[str, Any]] = {}
+        self.unavailable = ""
+        """Why costs are missing, if they are."""
+
+    def add(self, cell_dirs: Iterable[Path], *, keep_binaries: bool) -> None:
+        """Write ``costs.json`` into each cell directory; afterwards its binaries are not needed any more."""
+        cells = [(path, read_json_lines(path / "kernels.jsonl")) for path in cell_dirs if path.is_dir()]
+        self._look_at(
+            {
+                record["code"]: path / "kernels" / record["binary"]
+                for path, records in cells
+                for record in records
+                if record.get("code") and record.get("binary") and record["code"] not in self._by_code
+            }
+        )
+        for path, records in cells:
+            costs = {
+                record["kernel"]: self._by_code[record["code"]] for record in records if record.get("code") in self._by_code
+            }
+            if costs:
+                store.write_json(path / COSTS_FILE, costs)
+            if not keep_binaries:
+                _remove_binaries(path / "kernels", records)
+
+    def _look_at(self, binaries: Mapping[str, Path]) -> None:
+        cubins = {code: path for code, path in binaries.items() if path.suffix == ".cubin" and path.is_file()}
+        if cubins:
+            try:
+                found = cubin_costs_many(list(cubins.values()), self._tools)
+            except CostsUnavailable as error:
+                self.unavailable = str(error)
+            else:
+                self._by_code |= {code: _plain(found[path]) for code, path in cubins.items() if path in found}
+        for code, path in binaries.items():
+            text = path.with_suffix(".amdgcn")
+            if path.suffix == ".hsaco" and text.is_file():
+                self._by_code[code] = _plain(amdgcn_costs(text.read_text(encoding="utf-8")))
+
+
+def _plain(costs: Costs) -> dict[str, Any]:
+    return {
+        "registers": costs.registers,
+        "spills": costs.spills,
+        "stack_bytes": costs.stack_bytes,
+        "shared_static": costs.shared_static,
+        "instructions": costs.instructions,
+        "mix": dict(costs.mix),
+    }
+
+
+def _remove_binaries(kernels: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    for record in records:
+        if record.get("binary"):
+            binary = kernels / record["binary"]
+            binary.unlink(missing_ok=True)
+            binary.with_suffix(".amdgcn").unlink(missing_ok=True)

@@ -1,0 +1,258 @@
+"""The verdict on one operator, from the finished directories of its two cells. Screen and rescore both judge here."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from zlbench import store
+from zlbench.cells import CellOutcome, CellState, read_json_lines
+from zlbench.ir.fingerprint import IrComparison, IrFingerprint, compare, fingerprint_dir
+
+
+class Verdict(str, Enum):
+    """What a screen says of an operator. The first four are the predecessor's words."""
+
+    IR_CHANGED = "IR_CHANGED"
+    NO_IR_DIFF = "NO_IR_DIFF"
+    NO_TRITON = "NO_TRITON"
+    NO_ROWS = "NO_ROWS"
+    INCOMPLETE = "INCOMPLETE"
+    CACHE_NOT_FRESH = "CACHE_NOT_FRESH"
+
+
+class MachineCode(str, Enum):
+    """Whether the executable code of the kernels differs; a level of its own, below the IR."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kernel:
+    """One compiled variant as index.tsv lists it."""
+
+    id: str
+    name: str
+    files: tuple[str, ...]
+    launches: int
+    code: str
+    shared: int | None
+    compile_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SideFacts:
+    """What one cell left, read from its directory."""
+
+    outcome: CellOutcome
+    rows: tuple[str, ...]
+    """Names of the rows that succeeded."""
+    kernels: Mapping[str, Kernel]
+    fingerprint: IrFingerprint
+    costs: Mapping[str, Mapping[str, Any]]
+    failures: tuple[str, ...]
+
+    @classmethod
+    def read(cls, cell_dir: Path, stamps: Sequence[str]) -> SideFacts:
+        """Read a cell directory; one that was never run gives an empty side."""
+        result = store.read_json(cell_dir / store.RESULT)
+        outcome = CellOutcome.from_json(result) if result else CellOutcome(state=CellState.NOT_RUN, returncode=-1)
+        ttgir = cell_dir / "ttgir"
+        rows = read_json_lines(cell_dir / "rows.jsonl")
+        return cls(
+            outcome=outcome,
+            rows=tuple(row["row"] for row in rows if row["status"] == "SUCCESS"),
+            kernels={kernel.id: kernel for kernel in read_index(ttgir / "index.tsv") if kernel.launches},
+            fingerprint=fingerprint_dir(ttgir, stamps) if ttgir.is_dir() else IrFingerprint(files={}, stamps=tuple(stamps)),
+            costs=store.read_json(cell_dir / "costs.json") or {},
+            failures=tuple(_failure(row) for row in rows if row["status"] != "SUCCESS"),
+        )
+
+    @property
+    def ran(self) -> bool:
+        """Whether the cell came to its own end, with or without failed rows."""
+        return self.outcome.state in (CellState.OK, CellState.OP_FAILED)
+
+
+def _failure(row: Mapping[str, Any]) -> str:
+    where = row.get("label") or f"shape {row.get('shape')}"
+    return f"{row['dtype']} {where}: {row.get('failure')} {row.get('error', '')}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """Verdict on one operator, with the reason and the next step."""
+
+    verdict: Verdict
+    machine_code: MachineCode
+    reason: str
+    next_step: str
+    kernels: int
+    ir_changed: int
+    code_changed: int
+    rows_matched: int
+    rows_expected: int
+    changed_kernels: tuple[str, ...] = ()
+    costs: Mapping[str, tuple[int | None, int | None]] | None = None
+    """Total of each cost on both sides, None where it is unknown."""
+    costs_differ: Mapping[str, int] | None = None
+    """In how many kernels each cost differs."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the operator could not be judged as asked."""
+        return self.verdict in (Verdict.NO_ROWS, Verdict.INCOMPLETE, Verdict.CACHE_NOT_FRESH)
+
+
+COSTS = ("registers", "spills", "shared", "instructions")
+_TAKE_MAX = frozenset({"registers", "shared"})
+
+
+def judge(a: SideFacts, b: SideFacts) -> Judgement:
+    """Compare what both sides compiled.
+
+    A claim of equality needs both sides whole: where one lost rows, kernels that exist on both sides can still show
+    a change, but their agreement proves nothing about those that are missing.
+    """
+    comparison = compare(a.fingerprint, b.fingerprint)
+    whole = a.ran and b.ran and set(a.rows) == set(b.rows)
+    ir_changed = _ir_changed(a, b, comparison, whole=whole)
+    shared = [name for name in a.kernels if name in b.kernels]
+    code_changed = {name for name in shared if a.kernels[name].code != b.kernels[name].code}
+    if whole:
+        code_changed |= set(a.kernels) ^ set(b.kernels)
+    unknown = any(not side.kernels[name].code for side in (a, b) for name in side.kernels)
+    code = MachineCode.CHANGED if code_changed else MachineCode.UNKNOWN if unknown else MachineCode.SAME
+    verdict, reason = _verdict(a, b, comparison, ir_changed, whole=whole)
+    return Judgement(
+        verdict=verdict,
+        machine_code=code if a.kernels or b.kernels else MachineCode.UNKNOWN,
+        reason=reason,
+        next_step=_next_step(verdict, code),
+        kernels=max(len(a.kernels), len(b.kernels)),
+        ir_changed=len(ir_changed),
+        code_changed=len(code_changed),
+        rows_matched=len(set(a.rows) & set(b.rows)),
+        rows_expected=max(_expected(a), _expected(b)),
+        changed_kernels=tuple(sorted(ir_changed | code_changed)),
+        costs={cost: (_total(a, cost), _total(b, cost)) for cost in COSTS},
+        costs_differ={cost: sum(_cost(a, name, cost) != _cost(b, name, cost) for name in shared) for cost in COSTS},
+    )
+
+
+def _ir_changed(a: SideFacts, b: SideFacts, comparison: IrComparison, *, whole: bool) -> set[str]:
+    """Ids of kernels whose normalised IR differs or, where both sides are whole, that one side lacks."""
+    if whole:
+        moved = {*comparison.changed, *comparison.only_a, *comparison.only_b}
+        return {
+            name for side in (a, b) for name, kernel in side.kernels.items() if any(file in moved for file in kernel.files)
+        }
+    # Variant names depend on what else is in their group, so paths of half a side mean nothing: go by kernel.
+    texts_a, texts_b = _texts(a), _texts(b)
+    return {name for name in texts_a if name in texts_b and texts_a[name] != texts_b[name]}
+
+
+def _texts(side: SideFacts) -> dict[str, str | None]:
+    return {name: side.fingerprint.files.get(kernel.files[0]) for name, kernel in side.kernels.items() if kernel.files}
+
+
+def _verdict(
+    a: SideFacts, b: SideFacts, comparison: IrComparison, ir_changed: set[str], *, whole: bool
+) -> tuple[Verdict, str]:
+    lost = [f"{label}: {_why_no_rows(side)}" for label, side in (("A", a), ("B", b)) if not side.rows]
+    if lost:
+        return Verdict.NO_ROWS, "; ".join(lost)
+    if not a.kernels and not b.kernels and whole:
+        return Verdict.NO_TRITON, "rows were measured, but no kernel went through Triton"
+    if ir_changed:
+        one_sided = len(comparison.only_a) + len(comparison.only_b)
+        extra = f", {one_sided} files on one side only" if whole and one_sided else ""
+        return Verdict.IR_CHANGED, f"{len(ir_changed)} kernels differ after normalising{extra}"
+    if not whole:
+        matched = len(set(a.rows) & set(b.rows))
+        ends = ", ".join(f"{label} {_how_it_ended(side)}" for label, side in (("A", a), ("B", b)) if not side.ran)
+        rows = f"only {matched} of {max(_expected(a), _expected(b))} rows exist on both sides"
+        return Verdict.INCOMPLETE, f"{rows}; {ends}" if ends else f"{rows}; {_first_failure(a, b)}"
+    if not comparison.same:
+        return Verdict.IR_CHANGED, "the same kernels were launched for other rows"
+    stale = a.outcome.foreign_cache_hits + b.outcome.foreign_cache_hits
+    if stale:
+        return Verdict.CACHE_NOT_FRESH, f"{stale} kernels came out of a cache that this side did not fill"
+    return Verdict.NO_IR_DIFF, f"all {len(a.kernels)} kernels equal after normalising"
+
+
+def _why_no_rows(side: SideFacts) -> str:
+    if side.failures and side.ran:
+        return f"all {len(side.failures)} rows failed, first: {side.failures[0]}"
+    return _how_it_ended(side)
+
+
+def _how_it_ended(side: SideFacts) -> str:
+    detail = f" ({side.outcome.detail})" if side.outcome.detail else ""
+    return f"{side.outcome.state.value}{detail}"
+
+
+def _first_failure(a: SideFacts, b: SideFacts) -> str:
+    for label, side in (("A", a), ("B", b)):
+        if side.failures:
+            return f"{label} failed {side.failures[0]}"
+    return "their rows differ"
+
+
+def _expected(side: SideFacts) -> int:
+    outcome = side.outcome
+    return outcome.rows_ok + outcome.rows_failed + outcome.rows_not_measured
+
+
+def _next_step(verdict: Verdict, code: MachineCode) -> str:
+    if verdict is Verdict.IR_CHANGED:
+        return "same code: control" if code is MachineCode.SAME else "ab_repeat"
+    if verdict is Verdict.NO_IR_DIFF:
+        return "code differs: ab_repeat" if code is MachineCode.CHANGED else "control"
+    return {
+        Verdict.NO_ROWS: "see run.log",
+        Verdict.NO_TRITON: "nothing to compare",
+        Verdict.INCOMPLETE: "see run.log",
+        Verdict.CACHE_NOT_FRESH: "drop --share-cache",
+    }[verdict]
+
+
+def _cost(side: SideFacts, kernel: str, cost: str) -> int | None:
+    if cost == "shared":
+        return side.kernels[kernel].shared
+    value = side.costs.get(kernel, {}).get(cost)
+    return None if value is None else int(value)
+
+
+def _total(side: SideFacts, cost: str) -> int | None:
+    """Registers and shared memory limit occupancy one kernel at a time: their largest; the others add up."""
+    values = [_cost(side, kernel, cost) for kernel in side.kernels]
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return None
+    return max(known) if cost in _TAKE_MAX else sum(known)
+
+
+def read_index(path: Path) -> list[Kernel]:
+    """Read `ttgir/index.tsv`; an absent one means that nothing was compiled."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [
+            Kernel(
+                id=line["id"],
+                name=line["kernel"],
+                files=tuple(line["files"].split()),
+                launches=int(line["launches"]),
+                code=line["code"],
+                shared=int(line["shared"]) if line["shared"] else None,
+                compile_ms=float(line["compile_ms"]) if line["compile_ms"] else None,
+            )
+            for line in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        ]

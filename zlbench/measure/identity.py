@@ -1,0 +1,103 @@
+"""The identity of a cell: the caliber that it was measured with, and the compiler that it really imported."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import zlbench
+from zlbench import store
+from zlbench.axis import Side
+from zlbench.builds.manifest import Manifest
+from zlbench.caliber import Caliber
+from zlbench.cells import CellSpec, read_json_lines
+from zlbench.errors import PreflightError
+from zlbench.identity import RunIdentity
+from zlbench.measure.request import SEED, Request
+from zlbench.process import Command, run
+from zlbench.shapes import shapes_hash
+from zlbench.suite.provider import Provider, content_hash, suite_commit
+
+
+class SuiteFacts:
+    """Commit and content of the suite, looked up once a command."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.commit = suite_commit(provider.root)
+        self.dirty = _dirty(provider.root) if self.commit else None
+        self.hash = content_hash(provider)
+
+
+def _dirty(root: Path) -> bool | None:
+    """Whether the checkout has uncommitted changes; None where git cannot be asked."""
+    command = Command(
+        argv=("git", "status", "--porcelain", "--untracked-files=no"), env=dict(os.environ), cwd=root, timeout_s=10.0
+    )
+    try:
+        outcome = run(command)
+    except PreflightError:
+        return None
+    return bool(outcome.stdout.strip()) if outcome.ok else None
+
+
+def caliber_of(request: Request, spec: CellSpec, manifest: Manifest, facts: SuiteFacts, *, ran: list[Any]) -> Caliber:
+    """Every condition of one cell; `ran` are the shapes that its rows really had."""
+    resolved = request.resolved
+    return Caliber(
+        backend=spec.backend,
+        device=spec.target or resolved.value("device"),
+        timer=spec.timer,
+        l2=None,
+        bench_level=spec.level,
+        mode=spec.mode,
+        shape_mode=spec.shape_mode,
+        shapes_hash=shapes_hash({spec.op: ran}) if ran else None,
+        dtypes=spec.dtypes or None,
+        configs=spec.configs if request.backend.deviceless else None,
+        autotune_mode="policy" if request.backend.deviceless else "record",
+        tuner_cache="isolated" if resolved.flag("isolate_tuner_cache") else "shared",
+        direct_repeat=int(resolved.value("direct_repeat")),
+        warmup_ms=spec.warmup_ms,
+        rep_ms=spec.rep_ms,
+        use_flagtune=resolved.flag("use_flagtune"),
+        suite=request.provider.name,
+        suite_commit=facts.commit,
+        suite_dirty=facts.dirty,
+        suite_hash=facts.hash,
+        torch=manifest.torch_version,
+        python=manifest.python_version,
+        seeds=str(SEED),
+        plugins=hashlib.sha256(" ".join(spec.plugins).encode()).hexdigest()[:12],
+    )
+
+
+def write_identity(
+    request: Request, spec: CellSpec, side: Side, manifest: Manifest, facts: SuiteFacts
+) -> RunIdentity:
+    """Write run_identity.json of a cell that has ended, from what was asked for and what its process reported."""
+    cell_dir = Path(spec.out_dir)
+    rows = read_json_lines(cell_dir / "rows.jsonl")
+    ran: list[Any] = []
+    for row in rows:
+        if row.get("shape") is not None and row["shape"] not in ran:
+            ran.append(row["shape"])
+    process: Mapping[str, Any] = store.read_json(cell_dir / "process.json") or {}
+    identity = RunIdentity(
+        op=spec.op,
+        side=spec.side,
+        caliber=caliber_of(request, spec, manifest, facts, ran=ran),
+        build=manifest.fingerprint(),
+        switches=dict(side.switches),
+        provider=request.provider.name,
+        vendor=request.backend.vendor or None,
+        compile_cache="shared" if request.share_cache else "isolated",
+        plugin_names=spec.plugins,
+        hooks=process.get("hooks") or {},
+        zlbench=zlbench.__version__,
+    )
+    with store.clear_errors(cell_dir):
+        identity.write(cell_dir)
+    return identity

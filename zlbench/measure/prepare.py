@@ -1,0 +1,133 @@
+"""From a request to workers that are ready to start: builds made and checked, switches known, environments composed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from zlbench import proctree
+from zlbench.axis import Side
+from zlbench.builds.check import measured_env, refuse_same
+from zlbench.builds.environment import ensure
+from zlbench.builds.manifest import Manifest
+from zlbench.engine.local import WorkerSpec
+from zlbench.errors import PreflightError
+from zlbench.measure.request import Request
+from zlbench.settings.request import environment_without_switches
+from zlbench.switchscan import require_known
+
+# Would change what is measured behind the caliber's back: interpreted kernels, a shared or forced cache.
+_UNWANTED = ("TRITON_INTERPRET", "TRITON_CACHE_DIR", "TRITON_ALWAYS_COMPILE", "TRITON_CACHE_AUTOTUNING")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """Manifests of the sides, by label."""
+
+    manifests: Mapping[str, Manifest]
+
+    def tools(self) -> Path:
+        """Folder of the binary tools: of the last side, which is the newer compiler as a rule."""
+        last = list(self.manifests.values())[-1]
+        return Path(last.triton_path) / "backends" / "nvidia" / "bin"
+
+
+def prepare(
+    request: Request, *, home: Path, env: Mapping[str, str], log: Callable[[str], None], install: bool = True
+) -> Prepared:
+    """Make or find the builds and refuse pairs that cannot show anything.
+
+    Raises:
+        PreflightError: a build cannot be made or is not what it was, both sides are one, a switch is read nowhere.
+    """
+    proctree.adopt_orphans()
+    manifests = {
+        label: ensure(build, home=home, env=_pip_env(env), log=log, install=install, side=label)
+        for label, build in request.builds.items()
+    }
+    axis = request.axis
+    if len(manifests) == 2:
+        refuse_same(
+            manifests["A"], dict(axis.a.switches), manifests["B"], dict(axis.b.switches), axis.null_test
+        )
+    for label, manifest in manifests.items():
+        if request.switched:
+            require_known(
+                request.switched,
+                [Path(manifest.triton_path), request.provider.source_dir, request.provider.benchmark_dir],
+                where=f"triton {manifest.triton_version} (side {label}) nor in {request.provider.title}",
+            )
+    return Prepared(manifests=manifests)
+
+
+def _pip_env(env: Mapping[str, str]) -> dict[str, str]:
+    """A PYTHONPATH meant for measured processes must not shadow pip's own modules."""
+    return {key: value for key, value in env.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+
+
+def worker_specs(
+    request: Request, prepared: Prepared, *, work_dir: Path, env: Mapping[str, str]
+) -> list[WorkerSpec]:
+    """Describe the measured process of each side."""
+    return [
+        _worker(request, side, prepared.manifests[side.label], work_dir, env)
+        for side in request.sides
+    ]
+
+
+def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, env: Mapping[str, str]) -> WorkerSpec:
+    cache = work_dir / ("shared" if request.share_cache else side.label)
+    for name in ("triton", "tuner"):
+        try:
+            (cache / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PreflightError(f"{cache} cannot be made: {error.strerror}", check="out-dir") from error
+    base = environment_without_switches(env, request.axis)
+    base = {key: value for key, value in base.items() if key not in _UNWANTED}
+    extra = {
+        "PYTHONPATH": os.pathsep.join([_own_path(work_dir), str(request.provider.source_dir)]),
+        "TRITON_CACHE_DIR": str(cache / "triton"),
+        "ZL_CACHE_OWNER": f"{work_dir.parent.name}/{side.label}",
+        "USE_FLAGTUNE": "1" if request.resolved.flag("use_flagtune") else "0",
+        "OMP_NUM_THREADS": base.get("OMP_NUM_THREADS", "1"),
+    }
+    if request.resolved.flag("isolate_tuner_cache"):
+        extra["FLAGGEMS_CACHE_DIR"] = str(cache / "tuner")
+    return WorkerSpec(
+        side=side.label,
+        interpreter=Path(manifest.interpreter),
+        safe_path=_version(manifest.python_version) >= (3, 11),
+        env=side.environment(measured_env(manifest, base, extra)),
+        work_dir=work_dir,
+        opening={
+            "torch": manifest.torch_version is not None,
+            "timer": request.timer,
+            "targets": [target for target in request.targets if target],
+        },
+    )
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2])
+
+
+_OWN_PACKAGES = ("zlbench", "zlbench_plugins", "zlbench_backends")
+
+
+def _own_path(work_dir: Path) -> str:
+    """Make a folder that holds our packages and nothing else, as links.
+
+    Neither a checkout's root nor a site-packages may enter the measured interpreter's path: both hold things that
+    would shadow its own (another pytest, a folder called ``plugins``).
+    """
+    folder = work_dir / "own"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _OWN_PACKAGES:
+        package = Path(str(importlib.import_module(name).__file__)).resolve().parent
+        link = folder / name
+        if not link.exists():
+            link.symlink_to(package, target_is_directory=True)
+    return str(folder)

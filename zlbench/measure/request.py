@@ -1,0 +1,165 @@
+"""From resolved settings to the request of a measuring command: values only, nothing is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from zlbench import backend as backends
+from zlbench import plugin_plan
+from zlbench.axis import Axis, Side, Switch
+from zlbench.backend import Backend
+from zlbench.builds.spec import Build, BuildKind, parse_build
+from zlbench.cells import CellSpec
+from zlbench.errors import UsageError
+from zlbench.settings import Project, Resolved, ShapeMode, requests_of, shape_source_of
+from zlbench.shapes import Shape, load_shape_file, parse_inline
+from zlbench.suite.inventory import Inventory, read_inventory
+from zlbench.suite.names import safe_dirname
+from zlbench.suite.provider import Provider, find_provider
+from zlbench.suite.resolve import Selection, resolve_all, resolve_operators
+
+SEED = 20240229
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What is to be measured, how and with which compilers."""
+
+    provider: Provider
+    inventory: Inventory
+    selections: tuple[Selection, ...]
+    left_out: tuple[Selection, ...]
+    backend: Backend
+    targets: tuple[str, ...]
+    """Compile targets; one empty word where a device decides."""
+    axis: Axis
+    builds: Mapping[str, Build]
+    """Build of each side, by label."""
+    shape_mode: ShapeMode
+    shape_file: Path | None
+    inline: Mapping[str, tuple[Shape, ...]]
+    resolved: Resolved
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that are measured, A first."""
+        return tuple(side for side in self.axis.sides if side.label in self.builds)
+
+    @property
+    def switched(self) -> tuple[Switch, ...]:
+        """The declared switches."""
+        return self.axis.switches
+
+    @property
+    def share_cache(self) -> bool:
+        """Whether both sides were told to share one compile cache."""
+        return "share_cache" in self.resolved.settings and self.resolved.flag("share_cache")
+
+    @property
+    def timer(self) -> str:
+        """The timer that rows will carry."""
+        return self.backend.default_timer.value
+
+    def pair_name(self, selection: Selection, target: str) -> str:
+        """Directory of an operator below the run's: its name, with the target where there are several."""
+        name = safe_dirname(selection.op)
+        return f"{name}@{target.replace(':', '-')}" if len(self.targets) > 1 else name
+
+
+def make_request(
+    resolved: Resolved, project: Project, axis: Axis, *, sides: Sequence[str], cwd: Path, cache: Path
+) -> Request:
+    """Resolve operators, shapes, backend, targets and builds.
+
+    Raises:
+        UsageError: any of them cannot be meant; nothing has been started or written.
+    """
+    provider = find_provider(resolved.text("suite"), cwd=cwd)
+    inventory = read_inventory(provider, cache=cache / f"inventory-{provider.name}.json")
+    words = requests_of(resolved)
+    if resolved.flag("all"):
+        selections, left_out = resolve_all(inventory)
+    else:
+        selections, left_out = resolve_operators(words, [inventory]), ()
+    backend = backends.get(resolved.text("backend"))
+    shapes = shape_source_of(resolved)
+    inline: dict[str, tuple[Shape, ...]] = {}
+    if shapes.mode is ShapeMode.INLINE:
+        if len(selections) != 1:
+            raise UsageError(
+                f"--shapes is for one operator, {len(selections)} are named", hint="Use --shape-file for several."
+            )
+        inline[selections[0].op] = parse_inline(shapes.text, selections[0].op)
+    if shapes.path is not None:
+        shapes = replace(shapes, path=(cwd / shapes.path).resolve())
+        load_shape_file(shapes.path or cwd, known=inventory.shape_keys())
+    known = project.known_builds()
+    builds = {
+        side.label: parse_build(side.build, known, cwd=cwd) for side in axis.sides if side.label in sides
+    }
+    if axis.null_test and len(builds) == 2 and builds["A"] == builds["B"] and builds["B"].kind is BuildKind.WHEEL:
+        # The same release at a second prefix: what differs by path alone must not count.
+        builds["B"] = replace(builds["B"], name=f"{builds['B'].name}-twin")
+    return Request(
+        provider=provider,
+        inventory=inventory,
+        selections=selections,
+        left_out=left_out,
+        backend=backend,
+        targets=tuple(str(target) for target in resolved.value("target")) if backend.deviceless else ("",),
+        axis=axis,
+        builds=builds,
+        shape_mode=shapes.mode,
+        shape_file=shapes.path,
+        inline=inline,
+        resolved=resolved,
+    )
+
+
+def make_cells(request: Request, root: Path) -> list[CellSpec]:
+    """One cell for every operator, target and side, in the order in which people read them."""
+    return [
+        _cell(request, selection, target, side.label, root)
+        for target in request.targets
+        for selection in request.selections
+        for side in request.sides
+    ]
+
+
+def _cell(request: Request, selection: Selection, target: str, side: str, root: Path) -> CellSpec:
+    resolved = request.resolved
+    pair = request.pair_name(selection, target)
+    plugins = plugin_plan.plan(request.timer, resolved.texts("extra_plugins"))
+    return CellSpec(
+        cell=f"{pair}/{side}",
+        op=selection.op,
+        side=side,
+        node=selection.node_id,
+        suite_root=str(request.provider.root),
+        package=request.provider.package,
+        out_dir=str(root / pair / side),
+        backend=request.backend.name,
+        timer=request.timer,
+        target=target or None,
+        level=resolved.text("level"),
+        mode=resolved.text("mode"),
+        dtypes=selection.dtypes or resolved.texts("dtypes"),
+        shape_file=str(request.shape_file) if request.shape_file else None,
+        shape_mode=request.shape_mode.value,
+        shapes=request.inline.get(selection.op),
+        configs=str(resolved.value("configs")),
+        seed=SEED,
+        baseline="none" if request.backend.deviceless else "all",
+        plugins=plugins,
+        warmup_ms=_number(resolved.value("warmup")),
+        rep_ms=_number(resolved.value("iter")),
+        quick=resolved.flag("quick"),
+        keep_binaries=resolved.flag("keep_binaries"),
+    )
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)

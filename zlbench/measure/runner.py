@@ -1,0 +1,182 @@
+"""Run the cells of a request and finish each as it ends; one place for `run` and `screen`.
+
+The loop only starts cells and notes their ends. Laying files out, costs and verdicts are done beside it in one
+thread, so that no worker waits for them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from zlbench import layout, store
+from zlbench.builds.check import check_imported
+from zlbench.builds.probe import Observed
+from zlbench.cells import CellOutcome, CellSpec, CellState
+from zlbench.costing import Coster
+from zlbench.engine.local import CellEnd, LocalEngine, WorkerSpec
+from zlbench.measure.identity import SuiteFacts, write_identity
+from zlbench.measure.prepare import Prepared
+from zlbench.measure.request import Request
+
+DISK_FULL_EXIT = 28
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished:
+    """A cell that has ended and whose directory is complete."""
+
+    spec: CellSpec
+    outcome: CellOutcome
+    reused: bool = False
+
+
+class CellRunner:
+    """Runs cells and turns their ends into finished directories.
+
+    Args:
+        on_finished: told of every finished cell, in the order in which they end, in the main thread.
+    """
+
+    def __init__(
+        self, request: Request, prepared: Prepared, workers: Sequence[WorkerSpec], *, jobs: int,
+        on_finished: Callable[[Finished], None],
+    ) -> None:  # fmt: skip
+        self._request = request
+        self._prepared = prepared
+        self._on_finished = on_finished
+        self._facts = SuiteFacts(request.provider)
+        self._sides = {side.label: side for side in request.sides}
+        self._engine = LocalEngine(
+            workers, check=self._check, jobs=jobs, cell_timeout_s=float(request.resolved.value("cell_timeout"))
+        )
+        self._pending: list[Future[Finished]] = []
+        self.coster = Coster(prepared.tools())
+
+    def run(self, cells: Iterable[CellSpec]) -> None:
+        """Run what is not finished yet; a finished cell is never run again.
+
+        Raises:
+            ZlbenchError: the disk is full or a worker cannot be started; finished cells are kept.
+        """
+        missing = []
+        for spec in cells:
+            known = finished_outcome(Path(spec.out_dir))
+            if known is not None:
+                self._on_finished(Finished(spec=spec, outcome=known, reused=True))
+            else:
+                clear(Path(spec.out_dir))
+                missing.append(spec)
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish") as pool:
+            for end in self._engine.run(missing, tick=self._collect):
+                self._pending.append(pool.submit(self._finish, end))
+                if end.returncode == DISK_FULL_EXIT:
+                    self._collect(wait=True)
+                    raise store.disk_full(Path(end.spec.out_dir))
+            self._collect(wait=True)
+
+    def _check(self, side: str, observed: Mapping[str, object]) -> None:
+        check_imported(side, self._prepared.manifests[side], Observed.from_dict(dict(observed)))
+
+    def _collect(self, *, wait: bool = False) -> None:
+        """Report cells whose directories are complete."""
+        while self._pending and (wait or self._pending[0].done()):
+            self._on_finished(self._pending.pop(0).result())
+
+    def _finish(self, end: CellEnd) -> Finished:
+        """Complete one cell's directory; ``result.json`` comes last and makes it final."""
+        cell_dir = Path(end.spec.out_dir)
+        records = layout.CellRecords.read(cell_dir)
+        layout.lay_out(cell_dir, records)
+        state, detail = classify(end, records)
+        outcome = layout.outcome(
+            cell_dir, records, state=state, returncode=end.returncode, signal=end.signal, elapsed_s=end.elapsed_s,
+            detail=detail,
+        )  # fmt: skip
+        self.coster.add([cell_dir], keep_binaries=end.spec.keep_binaries)
+        write_identity(
+            self._request, end.spec, self._sides[end.spec.side], self._prepared.manifests[end.spec.side], self._facts
+        )
+        store.write_json(cell_dir / store.RESULT, outcome.to_json())
+        return Finished(spec=end.spec, outcome=outcome)
+
+
+def finished_outcome(cell_dir: Path) -> CellOutcome | None:
+    """Outcome of a cell that need not run again."""
+    data = store.read_json(cell_dir / store.RESULT)
+    outcome = CellOutcome.from_json(data) if data else None
+    return outcome if outcome is not None and (outcome.complete or outcome.state is CellState.OP_FAILED) else None
+
+
+def clear(cell_dir: Path) -> None:
+    """Make an empty directory for a cell; leftovers of an interrupted try must not mix with its files."""
+    with store.clear_errors(cell_dir):
+        if cell_dir.exists():
+            shutil.rmtree(cell_dir)
+        cell_dir.mkdir(parents=True)
+
+
+def classify(end: CellEnd, records: layout.CellRecords) -> tuple[CellState, str]:
+    """Name how a cell ended, and say in one line why."""
+    where = _row_text(records)
+    if end.timed_out:
+        return CellState.TIMEOUT, f"ended after {end.elapsed_s:.0f} s{where}"
+    if end.signal is not None or end.worker_died:
+        return CellState.CRASH, f"signal {end.signal}{where}" if end.signal else f"status {end.returncode}{where}"
+    if end.returncode == DISK_FULL_EXIT:
+        return CellState.DISK_FULL, f"no space left{where}"
+    skipped = [event["reason"] for event in records.events if event["event"] == "skipped"]
+    not_collected = [event["text"] for event in records.events if event["event"] == "not_collected"]
+    failed = [event["text"] for event in records.events if event["event"] == "failed"]
+    if end.returncode in (0, 5) and not records.rows:
+        return (CellState.SKIPPED, skipped[0]) if skipped else (CellState.NOTHING_MEASURED, "no row was measured")
+    if end.returncode == 0:
+        return CellState.OK, ""
+    if end.returncode == 1:
+        first = next((row["error"] for row in records.rows if row["status"] != "SUCCESS"), "")
+        return CellState.OP_FAILED, first or (failed[0] if failed else "the benchmark failed")
+    if not_collected:
+        return CellState.OP_FAILED, not_collected[0]
+    if end.returncode == 4:
+        return CellState.USAGE, "pytest refused its arguments (exit 4), see run.log"
+    return CellState.CRASH, f"status {end.returncode}{where}"
+
+
+def _row_text(records: layout.CellRecords) -> str:
+    row = layout.row_in_progress(records)
+    return f" in row {row['dtype']} shape {row['shape']}" if row is not None else ""
+
+
+class Clock:
+    """Estimates the time left from cells that were measured in this command."""
+
+    def __init__(self, total: int, jobs: int, now: Callable[[], float] = time.monotonic) -> None:
+        self.total = total
+        self._jobs = max(1, jobs)
+        self._now = now
+        self.started = now()
+        self.done = 0
+        self._measured: list[float] = []
+
+    def note(self, elapsed_s: float | None) -> None:
+        """Count a finished cell; None for one that was finished before."""
+        self.done += 1
+        if elapsed_s is not None:
+            self._measured.append(elapsed_s)
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds left, None while nothing was measured."""
+        if not self._measured:
+            return None
+        return (self.total - self.done) * (sum(self._measured) / len(self._measured)) / self._jobs
+
+    @property
+    def took_s(self) -> float:
+        """Seconds since the start."""
+        return self._now() - self.started
+

@@ -1,0 +1,237 @@
+"""The screen from request to verdict: one pair an operator, judged as soon as both of its cells are finished."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zlbench import guard, store
+from zlbench.axis import shown
+from zlbench.cells import CellOutcome, CellSpec, CellState
+from zlbench.errors import ExitCode
+from zlbench.identity import RunIdentity, read_identity
+from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge
+from zlbench.measure.prepare import Prepared, worker_specs
+from zlbench.measure.request import Request, make_cells
+from zlbench.measure.runner import CellRunner, Clock, Finished
+from zlbench.screen import table
+from zlbench.suite.resolve import Selection
+from zlbench.text import plural, seconds
+
+CACHE = ".cache"
+
+
+@dataclass(kw_only=True, slots=True)
+class Screen:
+    """A screen in progress.
+
+    Args:
+        root: its run directory.
+        talk: takes lines for people while it runs.
+    """
+
+    request: Request
+    prepared: Prepared
+    root: Path
+    env: Mapping[str, str]
+    talk: Callable[[str], None]
+    lines: dict[str, table.Line] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, CellOutcome]] = field(default_factory=dict)
+    clock: Clock = field(init=False)
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, jobs: int) -> None:
+        """Measure and judge; every judged operator is on the disk before the next is looked at."""
+        cells = make_cells(self.request, self.root)
+        self.clock = Clock(len(cells), jobs)
+        store.write_json(self.root / "plan.json", plan_data(self.request, self.prepared, cells))
+        self.write_status("running")
+        work = self.root / CACHE
+        runner = CellRunner(
+            self.request, self.prepared, worker_specs(self.request, self.prepared, work_dir=work, env=self.env),
+            jobs=jobs, on_finished=self._finished,
+        )  # fmt: skip
+        runner.run(cells)
+        if runner.coster.unavailable:
+            self.notes.append(runner.coster.unavailable)
+        _tidy(work, self.request)
+
+    def _finished(self, finished: Finished) -> None:
+        spec, outcome = finished.spec, finished.outcome
+        self.clock.note(None if finished.reused else outcome.elapsed_s)
+        self.talk(progress_line(self.clock, spec, outcome, reused=finished.reused))
+        pair = spec.cell.rpartition("/")[0]
+        sides = self.outcomes.setdefault(pair, {})
+        sides[spec.side] = outcome
+        if len(sides) == len(self.request.sides):
+            self._judge(pair, spec)
+        self.write_status("running")
+
+    def _judge(self, pair: str, spec: CellSpec) -> None:
+        """Judge one operator and put the table on the disk."""
+        stamps = self.request.axis.stamps
+        a, b = (SideFacts.read(self.root / pair / side, stamps) for side in ("A", "B"))
+        judgement = judge(a, b)
+        identities = [read_identity(self.root / pair / side) for side in ("A", "B")]
+        complaints = guard.complaints(*identities, self.request.axis, op=spec.op)
+        if a.rows and b.rows:
+            guard.refuse(complaints)
+        selection = next(item for item in self.request.selections if item.op == spec.op)
+        self.lines[pair] = _line(selection, spec, pair, a.outcome, b.outcome, judgement, identities[0])
+        if is_dead_switch(self.request, judgement):
+            switch = ",".join(item.name for item in self.request.switched)
+            self.notes.append(f"SWITCH_NO_IR_DIFF op={spec.op} switch={switch}")
+        store.write_text(self.root / "screen.tsv", table.to_tsv(self.sorted_lines()))
+
+    def sorted_lines(self) -> list[table.Line]:
+        """Judged operators in the order of the plan."""
+        order = [self.request.pair_name(s, t) for t in self.request.targets for s in self.request.selections]
+        return [self.lines[pair] for pair in order if pair in self.lines]
+
+    def exit_code(self) -> ExitCode:
+        """What the command ends with."""
+        lines = self.sorted_lines()
+        judged = [line for line in lines if not line.judgement.failed]
+        if any(line.judgement.verdict is Verdict.CACHE_NOT_FRESH for line in lines):
+            return ExitCode.NOT_COMPARABLE
+        if lines and not judged:
+            return _worst(line for line in lines)
+        if len(judged) < len(self.request.selections) * len(self.request.targets):
+            return ExitCode.PARTIAL
+        if judged and all(is_dead_switch(self.request, line.judgement) for line in judged):
+            return ExitCode.NOTHING_MEASURED
+        failed_rows = any(line.before.rows_failed or line.after.rows_failed for line in lines)
+        return ExitCode.OP_FAILED if failed_rows else ExitCode.OK
+
+    def write_status(self, state: str, code: ExitCode | None = None, error: str = "") -> None:
+        """Write status.json: what a script reads instead of nox's exit status."""
+        store.write_json(self.root / store.STATUS, self.status(state, code, error))
+
+    def status(self, state: str, code: ExitCode | None = None, error: str = "") -> dict[str, Any]:
+        """The state of the screen and of every cell, with original exit codes."""
+        return {
+            "schema_version": 1,
+            "command": "screen",
+            "state": state,
+            "exit_code": None if code is None else int(code),
+            "exit": None if code is None else code.label,
+            "error": error,
+            "pid": os.getpid(),
+            "sides": {side.label: self._side_status(side.label) for side in self.request.sides},
+            "cells": {
+                f"{pair}/{side}": {**outcome.to_json(), "exit_code": int(outcome.exit_code)}
+                for pair, sides in self.outcomes.items()
+                for side, outcome in sides.items()
+            },
+            "notes": self.notes,
+        }
+
+    def _side_status(self, label: str) -> dict[str, Any]:
+        states = [sides[label] for sides in self.outcomes.values() if label in sides]
+        worst = next((outcome for outcome in states if outcome.state is not CellState.OK), None)
+        state = worst.state if worst else CellState.OK if states else CellState.NOT_RUN
+        return {"state": state.value, "returncode": worst.returncode if worst else 0 if states else None,
+                "finished": len(states)}  # fmt: skip
+
+
+def is_dead_switch(request: Request, judgement: Judgement) -> bool:
+    """Whether a switch axis changed nothing that can be seen in this operator."""
+    axis = request.axis
+    return (
+        bool(axis.switches)
+        and not axis.differs_in_build
+        and not axis.null_test
+        and judgement.verdict is Verdict.NO_IR_DIFF
+        and judgement.machine_code is not MachineCode.CHANGED
+    )
+
+
+def _worst(lines: Any) -> ExitCode:
+    """Exit code where no operator could be judged: a time limit keeps its own, the rest is nothing measured."""
+    states = {outcome.state for line in lines for outcome in (line.before, line.after)}
+    if CellState.TIMEOUT in states or CellState.CRASH in states:
+        return ExitCode.PARTIAL
+    if CellState.OP_FAILED in states:
+        return ExitCode.OP_FAILED
+    return ExitCode.NOTHING_MEASURED
+
+
+def _line(
+    selection: Selection, spec: CellSpec, pair: str, before: CellOutcome, after: CellOutcome, judgement: Judgement,
+    identity: RunIdentity | None,
+) -> table.Line:  # fmt: skip
+    return table.Line(
+        op=spec.op,
+        op_file=selection.benchmark.stem,
+        dtypes=" ".join(spec.dtypes),
+        target=spec.target or "",
+        directory=pair,
+        before=before,
+        after=after,
+        judgement=judgement,
+        caliber=identity.caliber.columns() if identity is not None else {},
+    )
+
+
+def progress_line(clock: Clock, spec: CellSpec, outcome: CellOutcome, *, reused: bool) -> str:
+    """``[1/6] A topk       24 kernels    8.1 s``; a cell that did not end well says how."""
+    width = len(str(clock.total))
+    target = f" {spec.target}" if "@" in spec.cell else ""
+    text = f"[{clock.done:>{width}}/{clock.total}] {spec.side} {spec.op + target:<24} {outcome.kernels:>4} kernels"
+    took = "kept" if reused else seconds(outcome.elapsed_s)
+    text += f" {took:>9}"
+    if outcome.state is not CellState.OK:
+        text += f"   {outcome.state.value} {outcome.detail}"[:200]
+    left = clock.left_s
+    if left is not None and clock.done < clock.total:
+        text += f"   left about {seconds(left)}"
+    return text
+
+
+def header(request: Request, prepared: Prepared) -> list[str]:
+    """What is compared, said once above everything."""
+    axis = request.axis
+    names = {label: manifest.label.split("  ") for label, manifest in prepared.manifests.items()}
+    title = "screen" if not axis.null_test else "screen (A/A noise run, null test)"
+    lines = [f"{title}  A {names['A'][0]}  →  B {names['B'][0]}        axis: {axis.describe}"]
+    for switch in axis.switches:
+        lines.append(f"        switch {switch.name}: A {shown(switch.a)}, B {shown(switch.b)}")
+    where = f"target {','.join(request.targets)} · compile only" if request.backend.deviceless else request.backend.title
+    lines.append(f"        suite {request.provider.name} · level {request.resolved.text('level')} · {where}")
+    lines.append(f"        A {names['A'][1]}   B {names['B'][1]}   configs: {request.resolved.value('configs')}")
+    if request.left_out:
+        lines.append(f"        left out: {plural(len(request.left_out), 'operator')} that the suite always skips")
+    return lines
+
+
+def plan_data(request: Request, prepared: Prepared, cells: Sequence[CellSpec]) -> dict[str, Any]:
+    """The plan as data: written into the run directory, printed by ``--dry-run --json``."""
+    return {
+        "schema_version": 1,
+        "suite": request.provider.name,
+        "axis": {
+            "name": request.axis.name,
+            "describe": request.axis.describe,
+            "stamps": list(request.axis.stamps),
+            "null_test": request.axis.null_test,
+            "sides": {
+                side.label: {
+                    "build": prepared.manifests[side.label].fingerprint() if side.label in prepared.manifests else side.build,
+                    "switches": dict(side.switches),
+                }
+                for side in request.sides
+            },
+        },
+        "targets": list(request.targets),
+        "cells": [cell.to_json() for cell in cells],
+    }
+
+
+def _tidy(work: Path, request: Request) -> None:
+    """Remove the temporary caches; the workers' own logs stay."""
+    for name in (*(side.label for side in request.sides), "shared", "own"):
+        shutil.rmtree(work / name, ignore_errors=True)

@@ -1,0 +1,158 @@
+"""A screen's results as a table for people, as screen.tsv, and as plain data. Pure: values in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zlbench.cells import CellOutcome
+from zlbench.judge import COSTS, Judgement, MachineCode, Verdict
+from zlbench.text import columns, plural
+
+COLUMNS = (
+    "op", "op_file", "dtypes", "rows_before", "rows_after", "kernels_before", "kernels_after", "cvt_before", "cvt_after",
+    "elapsed_before", "elapsed_after", "verdict",
+)  # fmt: skip
+"""The predecessor's columns; its caliber columns and ours follow."""
+NEW_COLUMNS = (
+    "machine_code", "kernels", "ir_changed", "code_changed",
+    *(f"{cost}_{when}" for cost in COSTS for when in ("before", "after")),
+    "rows_matched", "rows_expected", "state_before", "state_after", "next", "reason",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One operator of a screen on one target."""
+
+    op: str
+    op_file: str
+    dtypes: str
+    target: str
+    directory: str
+    """Directory of the pair, below the screen's."""
+    before: CellOutcome
+    after: CellOutcome
+    judgement: Judgement
+    caliber: Mapping[str, str]
+    """Caliber columns, in their order."""
+
+    def fields(self) -> dict[str, str]:
+        """Every column of screen.tsv as text."""
+        judgement = self.judgement
+        costs = {
+            f"{cost}_{when}": "" if value is None else str(value)
+            for cost, pair in (judgement.costs or {}).items()
+            for when, value in zip(("before", "after"), pair, strict=True)
+        }
+        return {
+            "op": self.op,
+            "op_file": self.op_file,
+            "dtypes": self.dtypes,
+            **_both("rows", self.before.rows_ok, self.after.rows_ok),
+            **_both("kernels", self.before.kernels, self.after.kernels),
+            **_both("cvt", self.before.convert_layouts, self.after.convert_layouts),
+            **_both("elapsed", f"{self.before.elapsed_s:.1f}", f"{self.after.elapsed_s:.1f}"),
+            "verdict": judgement.verdict.value,
+            **self.caliber,
+            "machine_code": judgement.machine_code.value,
+            "kernels": str(judgement.kernels),
+            "ir_changed": str(judgement.ir_changed),
+            "code_changed": str(judgement.code_changed),
+            **{f"{cost}_{when}": "" for cost in COSTS for when in ("before", "after")},
+            **costs,
+            "rows_matched": str(judgement.rows_matched),
+            "rows_expected": str(judgement.rows_expected),
+            **_both("state", self.before.state.value, self.after.state.value),
+            "next": judgement.next_step,
+            "reason": " ".join(judgement.reason.split()),
+        }
+
+
+def _both(name: str, before: object, after: object) -> dict[str, str]:
+    return {f"{name}_before": str(before), f"{name}_after": str(after)}
+
+
+def to_tsv(lines: Sequence[Line]) -> str:
+    """Screen.tsv as text; every field is one word or phrase without tabs."""
+    caliber = tuple(lines[0].caliber) if lines else ()
+    head = (*COLUMNS, *caliber, *NEW_COLUMNS)
+    body = ["\t".join(fields[column] for column in head) for fields in (line.fields() for line in lines)]
+    return "\n".join(["\t".join(head), *body]) + "\n"
+
+
+def to_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """The same as data for ``--json`` and screen.json: numbers as numbers."""
+    return [
+        {key: int(value) if value.isdigit() else value for key, value in line.fields().items()}
+        | {"target": line.target, "directory": line.directory, "changed_kernels": list(line.judgement.changed_kernels)}
+        for line in lines
+    ]
+
+
+def to_text(lines: Sequence[Line]) -> list[str]:
+    """The table that a person reads: changed operators first, 100 columns are enough."""
+    several = len({line.target for line in lines}) > 1
+    head = ["op", *(["target"] if several else []), "verdict", "kernels", "IR", "code", "registers", "spills", "shared",
+            "cvt", "next"]  # fmt: skip
+    rows = [_row(line, several=several) for line in sorted(lines, key=_order)]
+    return columns(head, rows, right=frozenset({3 if several else 2}))
+
+
+def _order(line: Line) -> tuple[int, int, str]:
+    """What needs attention first: failures, changed IR, changed code alone, the rest."""
+    judgement = line.judgement
+    rank = {Verdict.IR_CHANGED: 1, Verdict.NO_IR_DIFF: 2, Verdict.NO_TRITON: 3}.get(judgement.verdict, 0)
+    return rank, -(judgement.machine_code is MachineCode.CHANGED), line.op
+
+
+def _row(line: Line, *, several: bool) -> list[str]:
+    judgement = line.judgement
+    compared = judgement.verdict in (Verdict.IR_CHANGED, Verdict.NO_IR_DIFF)
+    code = "?" if judgement.machine_code is MachineCode.UNKNOWN else f"{judgement.code_changed}/{judgement.kernels}"
+    return [
+        line.op,
+        *([line.target] if several else []),
+        judgement.verdict.value,
+        str(judgement.kernels),
+        f"{judgement.ir_changed}/{judgement.kernels}" if compared else "-",
+        code if compared else "-",
+        *(_cost(judgement, cost) if compared else "-" for cost in ("registers", "spills", "shared")),
+        _change(line.before.convert_layouts, line.after.convert_layouts) if compared else "-",
+        judgement.next_step,
+    ]
+
+
+def _cost(judgement: Judgement, cost: str) -> str:
+    before, after = (judgement.costs or {}).get(cost, (None, None))
+    if before is None or after is None:
+        return "?"
+    if not (judgement.costs_differ or {}).get(cost):
+        return "="
+    # The largest of an operator's kernels can stay while others move: say in how many.
+    return _change(before, after) if before != after else f"{before} ({judgement.costs_differ[cost]} differ)"  # type: ignore[index]
+
+
+def _change(before: int, after: int) -> str:
+    return str(before) if before == after else f"{before} → {after}"
+
+
+def summary(lines: Sequence[Line], took: str) -> str:
+    """One line of counts."""
+    changed = [line for line in lines if line.judgement.verdict is Verdict.IR_CHANGED]
+    deep = [line for line in changed if line.judgement.machine_code is MachineCode.CHANGED]
+    below = [
+        line
+        for line in lines
+        if line.judgement.verdict is Verdict.NO_IR_DIFF and line.judgement.machine_code is MachineCode.CHANGED
+    ]
+    failed = [line for line in lines if line.judgement.failed]
+    parts = [
+        plural(len(lines), "operator"),
+        f"{len(changed)} IR changed" + (f", {len(deep)} of them in machine code" if changed else ""),
+        *([f"{len(below)} in machine code alone"] if below else []),
+        f"{len(failed)} failed",
+        took,
+    ]
+    return " · ".join(parts)

@@ -1,0 +1,47 @@
+"""Plain text for people: columns that line up, times, and a fall-back where the terminal knows only ASCII."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+_ASCII = str.maketrans({"→": "->", "·": "-", "…": "...", "−": "-", "±": "+-", "×": "x", "µ": "u", "✓": "ok"})
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> list[str]:
+    """Lay out a table with two blanks between columns and no blanks at the end of a line."""
+    table = [list(head), *(list(row) for row in rows)]
+    widths = [max(len(line[index]) for line in table) for index in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "  ".join(padded).rstrip()
+
+    return [line(cells) for cells in table]
+
+
+def seconds(value: float) -> str:
+    """``8.1 s``, ``3 min 20 s``."""
+    if value < 60:
+        return f"{value:.1f} s" if value < 20 else f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 operator``, ``3 operators``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def say(text: str = "", *, to: TextIO | None = None) -> None:
+    """Write a line, at once, in whatever characters the stream can take. Results go to stdout, talk to stderr."""
+    stream = to or sys.stderr
+    encoding = (stream.encoding or "ascii").lower()
+    if "utf" not in encoding:
+        text = text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+    stream.write(text + "\n")
+    stream.flush()
