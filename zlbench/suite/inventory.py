@@ -42,6 +42,11 @@ class Benchmark:
         return self.file.rpartition("/")[2].removesuffix(".py").removeprefix("test_")
 
     @property
+    def path(self) -> str:
+        """The file without ``.py``: what tells two files of one stem in different folders apart."""
+        return self.file.removesuffix(".py")
+
+    @property
     def short(self) -> str:
         """The function without ``test_``."""
         return self.function.removeprefix("test_")
@@ -65,14 +70,18 @@ class Inventory:
         """Return each benchmark's one name: op_name where unique, else function, else function@file."""
         unique_ops = _unique([benchmark.op_name for benchmark in self.benchmarks])
         unique_shorts = _unique([benchmark.short for benchmark in self.benchmarks])
+        located = _unique([f"{benchmark.short}@{benchmark.stem}" for benchmark in self.benchmarks])
         taken: dict[Benchmark, str] = {}
         for benchmark in self.benchmarks:
+            with_file = f"{benchmark.short}@{benchmark.stem}"
             if benchmark.op_name in unique_ops and benchmark.op_name is not None:
                 taken[benchmark] = benchmark.op_name
             elif benchmark.short in unique_shorts and benchmark.short not in unique_ops:
                 taken[benchmark] = benchmark.short
             else:
-                taken[benchmark] = f"{benchmark.short}@{benchmark.stem}"
+                taken[benchmark] = (
+                    with_file if with_file in located else f"{benchmark.short}@{benchmark.path}"
+                )
         return taken
 
     def shape_keys(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from zlbench.errors import UsageError
-from zlbench.nearest import unknown
+from zlbench.nearest import nearest, unknown
 from zlbench.settings.parsers import DTYPE_ALIASES, DTYPES
 from zlbench.settings.parsers import dtypes as parse_dtypes
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _GLOB = frozenset("*?[")
 _MANY = 12
+_LIST_THEM = "List them: nox -s screen -- --list"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,9 +56,10 @@ def resolve_operators(requests: Sequence[str], inventories: Sequence[Inventory])
     Raises:
         UsageError: a word is unknown (nearest names), ambiguous (how to name each), or no possible name.
     """
+    indexes = [_Index(inventory=inventory, names=inventory.names()) for inventory in inventories]
     selections: dict[tuple[str, tuple[str, ...]], Selection] = {}
     for request in requests:
-        for selection in _resolve_one(check_request(request), inventories):
+        for selection in _resolve_one(check_request(request), indexes):
             selections.setdefault((selection.node_id, selection.dtypes), selection)
     return tuple(selections.values())
 
@@ -69,40 +71,58 @@ def resolve_all(inventory: Inventory) -> tuple[tuple[Selection, ...], tuple[Sele
     return tuple(s for s in every if not s.benchmark.skip), tuple(s for s in every if s.benchmark.skip)
 
 
-def _resolve_one(request: str, inventories: Sequence[Inventory]) -> Iterable[Selection]:
-    inventory, word = _choose_inventory(request, inventories)
-    names = inventory.names()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Index:
+    """An inventory with its names, made once for all requests."""
+
+    inventory: Inventory
+    names: dict[Benchmark, str]
+
+    @property
+    def title(self) -> str:
+        return self.inventory.provider.title
+
+    @property
+    def benchmarks(self) -> tuple[Benchmark, ...]:
+        return self.inventory.benchmarks
+
+    def words(self) -> set[str]:
+        """Return everything that a person may have meant."""
+        words = set(self.names.values())
+        return words.union(*({b.op_name, b.stem} if b.op_name else {b.stem} for b in self.benchmarks))
+
+
+def _resolve_one(request: str, indexes: Sequence[_Index]) -> Iterable[Selection]:
+    index, word = _choose_suite(request, indexes)
     dtypes: tuple[str, ...] = ()
-    if "::" in word:
-        found = _by_node(word, inventory)
+    if ".py::" in word:
+        found = _by_node(word, index)
     elif any(character in _GLOB for character in word):
-        found = _by_glob(word, names)
+        found = _by_glob(word, index)
     else:
         operator, file, dtypes = _split(word)
-        found = [_by_name(operator, file, inventory, word)]
+        found = [_by_name(operator, file, index, word)]
     if not found:
         raise UsageError(
-            unknown(
-                "operator", _shown(word), _known_words(inventory), where=f"in {inventory.provider.title}"
-            ),
-            hint="List them: nox -s screen -- --list",
+            unknown("operator", _shown(word), index.words(), where=f"in {index.title}"), hint=_LIST_THEM
         )
+    provider = index.inventory.provider
     return [
-        Selection(op=names[b], benchmark=b, provider=inventory.provider, dtypes=dtypes, request=request)
+        Selection(op=index.names[b], benchmark=b, provider=provider, dtypes=dtypes, request=request)
         for b in found
     ]
 
 
-def _choose_inventory(request: str, inventories: Sequence[Inventory]) -> tuple[Inventory, str]:
+def _choose_suite(request: str, indexes: Sequence[_Index]) -> tuple[_Index, str]:
     """Split ``vllm:op``; a prefix names a suite, anything else before a colon is an operator."""
     prefix, colon, rest = request.partition(":")
     if not colon or prefix not in PREFIXES or rest.startswith(":"):
-        return inventories[0], request
+        return indexes[0], request
     wanted = PREFIXES[prefix]
-    for inventory in inventories:
-        if inventory.provider.name == wanted:
-            return inventory, rest
-    given = ", ".join(inventory.provider.name for inventory in inventories)
+    for index in indexes:
+        if index.inventory.provider.name == wanted:
+            return index, rest
+    given = ", ".join(index.inventory.provider.name for index in indexes)
     raise UsageError(
         f"{_shown(request)} asks for suite {wanted}, this run has suite {given}",
         hint="Give its checkout: --suite DIR (or FLAGGEMS_DIR).",
@@ -121,49 +141,48 @@ def _split(word: str) -> tuple[str, str, tuple[str, ...]]:
             hint=f"Write {operator}::{file} for dtypes.",
         )
     try:
-        return operator, file.removeprefix("test_").removesuffix(".py"), parse_dtypes(dtypes)
+        return operator, file.removesuffix(".py"), parse_dtypes(dtypes)
     except ValueError as error:
         raise UsageError(f"{_shown(word)}: {error}") from error
 
 
-def _by_node(word: str, inventory: Inventory) -> list[Benchmark]:
+def _by_node(word: str, index: _Index) -> list[Benchmark]:
     path, _, function = word.partition("::")
     function = function.partition("[")[0]
     wanted = PurePosixPath(path).parts
-    found = []
-    for benchmark in inventory.benchmarks:
-        parts = PurePosixPath(str(inventory.provider.root), "benchmark", benchmark.file).parts
-        if benchmark.function == function and wanted and parts[-len(wanted) :] == wanted:
-            found.append(benchmark)
+    root = PurePosixPath(str(index.inventory.provider.root))
+    found = [
+        benchmark
+        for benchmark in index.benchmarks
+        if benchmark.function == function
+        and (root / "benchmark" / benchmark.file).parts[-len(wanted) :] == wanted
+    ]
     if not found:
-        nodes = [benchmark.node for benchmark in inventory.benchmarks]
-        raise UsageError(
-            unknown("benchmark", _shown(word), nodes, where=f"in {inventory.provider.title}"),
-            hint="List them: nox -s screen -- --list",
-        )
+        nodes = [benchmark.node for benchmark in index.benchmarks]
+        close = nearest(f"benchmark/{wanted[-1]}::{function}", nodes)
+        ending = f" Nearest: {', '.join(close)}." if close else ""
+        raise UsageError(f"no benchmark {_shown(word)} in {index.title}.{ending}", hint=_LIST_THEM)
     return found
 
 
-def _by_glob(word: str, names: dict[Benchmark, str]) -> list[Benchmark]:
-    return [
-        benchmark
-        for benchmark, name in names.items()
-        if fnmatch.fnmatchcase(name, word) and not benchmark.skip
-    ]
+def _by_glob(word: str, index: _Index) -> list[Benchmark]:
+    return [b for b, name in index.names.items() if fnmatch.fnmatchcase(name, word) and not b.skip]
 
 
-def _by_name(operator: str, file: str, inventory: Inventory, word: str) -> Benchmark:
+def _by_name(operator: str, file: str, index: _Index, word: str) -> Benchmark:
     """Return the benchmark that the word fits best: exact names before short ones, the file's name last."""
-    names = inventory.names()
-    candidates = [b for b in inventory.benchmarks if not file or b.stem == file]
-    if file and not candidates:
-        stems = {benchmark.stem for benchmark in inventory.benchmarks}
+    stem = file.removeprefix("test_")
+    candidates = [b for b in index.benchmarks if not file or b.path == file] or [
+        b for b in index.benchmarks if stem in (b.stem, b.path)
+    ]
+    if not candidates:
+        files = {f"test_{benchmark.stem}.py" for benchmark in index.benchmarks}
         raise UsageError(
-            unknown("benchmark file", _shown(f"test_{file}.py"), (f"test_{stem}.py" for stem in stems)),
-            hint=f"{_shown(word)} means test_{_shown(operator)} of benchmark/test_{_shown(file)}.py.",
+            unknown("benchmark file", _shown(f"test_{stem}.py"), files),
+            hint=f"{_shown(word)} means test_{_shown(operator)} of benchmark/test_{_shown(stem)}.py.",
         )
     tests: tuple[Callable[[Benchmark], bool], ...] = (
-        lambda b: names[b] == operator,
+        lambda b: index.names[b] == operator,
         lambda b: operator in (b.short, b.function),
         lambda b: b.op_name == operator,
         lambda b: operator in b.markers,
@@ -175,12 +194,10 @@ def _by_name(operator: str, file: str, inventory: Inventory, word: str) -> Bench
         if len(found) == 1:
             return found[0]
         if found:
-            raise _ambiguous(word, found, names)
-    known = [names[b] for b in candidates] if file else _known_words(inventory)
-    place = f"in benchmark/test_{file}.py" if file else f"in {inventory.provider.title}"
-    raise UsageError(
-        unknown("operator", _shown(operator), known, where=place), hint="List them: nox -s screen -- --list"
-    )
+            raise _ambiguous(word, found, index)
+    known = {index.names[b] for b in candidates} if file else index.words()
+    place = f"in benchmark/test_{_shown(stem)}.py" if file else f"in {index.title}"
+    raise UsageError(unknown("operator", _shown(operator), known, where=place), hint=_LIST_THEM)
 
 
 def _bare(short: str) -> str:
@@ -192,21 +209,12 @@ def _bare(short: str) -> str:
     return short
 
 
-def _ambiguous(word: str, found: list[Benchmark], names: dict[Benchmark, str]) -> UsageError:
-    lines = [f"{names[b]:<32} {b.node}" for b in found[:_MANY]]
+def _ambiguous(word: str, found: list[Benchmark], index: _Index) -> UsageError:
+    lines = [f"{index.names[b]:<32} {b.node}" for b in found[:_MANY]]
     if len(found) > _MANY:
         lines.append(f"… and {len(found) - _MANY} more")
     return UsageError(
         f"{_shown(word)} fits {len(found)} benchmarks; name one of them:", hint="\n".join(lines)
-    )
-
-
-def _known_words(inventory: Inventory) -> set[str]:
-    words = set(inventory.names().values())
-    return (
-        words
-        | {b.op_name for b in inventory.benchmarks if b.op_name}
-        | {b.stem for b in inventory.benchmarks}
     )
 
 
