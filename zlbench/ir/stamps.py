@@ -17,6 +17,7 @@ class KnownStamp:
     name: str
     value: str
     seen: str
+    module: bool = True
 
 
 KNOWN_STAMPS: tuple[KnownStamp, ...] = (
@@ -28,7 +29,9 @@ KNOWN_STAMPS: tuple[KnownStamp, ...] = (
     # kernel is visible in its operations.
     KnownStamp(name="ttg.early_tma_store_lowering", value="true", seen="fbtriton 3.7.4: every cuda module"),
     KnownStamp(name="ttg.min_reg_auto_ws", value="24 : i32", seen="fbtriton 3.7.4: every cuda module"),
-    KnownStamp(name="reduction_ordering", value='"unordered"', seen="fbtriton 3.7.4: every tt.reduce"),
+    KnownStamp(
+        name="reduction_ordering", value='"unordered"', seen="fbtriton 3.7.4: every tt.reduce", module=False
+    ),
     # Not here: ttg.maxnreg. All releases stamp it when a configuration asks for it, and it limits registers.
 )
 
@@ -45,9 +48,14 @@ Test = Callable[[str, str], bool]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Rule:
-    """Which attributes go. A line that holds such an attribute contains one of `words`."""
+    """Which attributes go.
+
+    A line with such an attribute contains one of `words`, or stands above the first function and contains one
+    of `module_words`: looking for a word in all of a text costs 7 us in 25 kB, and there are many texts.
+    """
 
     words: tuple[str, ...]
+    module_words: tuple[str, ...]
     test: Test
 
 
@@ -59,8 +67,10 @@ def _rule(stamps: tuple[str, ...]) -> _Rule:
     def is_stamp(name: str, value: str) -> bool:
         return (name, value) in neutral or any(fnmatchcase(name, glob) for glob in globs)
 
-    words = [re.split(r"[*?\[]", glob, maxsplit=1)[0] for glob in globs] + [name for name, _ in neutral]
-    return _Rule(words=tuple(dict.fromkeys(words)), test=is_stamp)
+    words = [re.split(r"[*?\[]", glob, maxsplit=1)[0] for glob in globs]
+    words += [stamp.name for stamp in KNOWN_STAMPS if not stamp.module]
+    module_words = tuple(stamp.name for stamp in KNOWN_STAMPS if stamp.module)
+    return _Rule(words=tuple(dict.fromkeys(words)), module_words=module_words, test=is_stamp)
 
 
 def drop_stamps(text: str, stamps: Sequence[str]) -> str:
@@ -73,7 +83,7 @@ def drop_stamps(text: str, stamps: Sequence[str]) -> str:
     out: list[str] = []
     gone: list[str] = []
     done = 0
-    for start, end in _lines_with(text, rule.words):
+    for start, end in _lines_with(text, rule):
         line, values = _clean(text[start:end], rule)
         if values:
             out += (text[done:start], line)
@@ -85,20 +95,24 @@ def drop_stamps(text: str, stamps: Sequence[str]) -> str:
     return _prune_aliases(text, gone) if any("#" in value for value in gone) else text
 
 
-def _lines_with(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _lines_with(text: str, rule: _Rule) -> Iterator[tuple[int, int]]:
     """Spans of the lines that contain one of the words, in order, each once."""
-    if "" in words:
-        starts = {0} | {match.end() for match in re.finditer("\n", text)}
-    else:
-        starts = set()
-        for word in words:
-            at = text.find(word)
-            while at >= 0:
-                starts.add(text.rfind("\n", 0, at) + 1)
-                at = text.find(word, at + 1)
+    body = text.find(".func ")
+    starts = set(_line_starts(text, rule.module_words, len(text) if body < 0 else body))
+    starts |= set(_line_starts(text, rule.words, len(text)))
     for start in sorted(starts):
         end = text.find("\n", start)
         yield start, len(text) if end < 0 else end
+
+
+def _line_starts(text: str, words: Sequence[str], limit: int) -> Iterator[int]:
+    for word in words:
+        at = text.find(word, 0, limit)
+        while at >= 0:
+            yield text.rfind("\n", 0, at) + 1
+            # One hit a line is enough, also for the pattern `*`, whose word is empty.
+            at = text.find("\n", at)
+            at = text.find(word, at + 1, limit) if at >= 0 else -1
 
 
 @lru_cache(maxsize=4096)
