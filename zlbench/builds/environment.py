@@ -56,7 +56,7 @@ def ensure(
         env: the caller's environment; pip sees it.
         log: takes lines for people; nothing is said when nothing has to be done.
         run: starts a command.
-        rebuild: make the overlay anew although it is there.
+        rebuild: make the overlay anew although it is there; the base, which other builds share, stays.
         install: False: install nothing; a build that is not there is an error.
         side: named in a BUILD_MISMATCH.
         import_timeout_s: limit for importing triton and torch.
@@ -69,9 +69,9 @@ def ensure(
     try:
         home.mkdir(parents=True, exist_ok=True)
         with locked(home / "locks" / f"{work.folder.name}.lock", build.name, log):
-            if not install and (rebuild or load(work.manifest_path) is None):
+            known = None if rebuild and install else work.reuse()
+            if known is None and not install:
                 raise work.not_made()
-            known = None if rebuild else work.reuse()
             return known or work.make()
     except OSError as error:
         raise PreflightError(
@@ -142,7 +142,7 @@ class _Work:
         wheel = self.build.wheel_file
         changed = wheel and [item for item in known.stamps if item.path == str(wheel)]
         if changed and not contents.untouched(changed[0]):
-            self.installer.log(f"build {self.build.name}: {wheel} has changed, installing it again")
+            self.installer.log(f"build {self.build.name}: {wheel} has changed since it was installed")
             return False
         return True
 

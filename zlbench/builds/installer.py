@@ -92,7 +92,8 @@ class Installer:
     def _logged(self, argv: tuple[str, ...], log: Path) -> tuple[Outcome, str]:
         """Run with the output appended to the log, and return what was appended."""
         log.parent.mkdir(parents=True, exist_ok=True)
-        start = log.stat().st_size if log.exists() else 0
+        log.touch()
+        start = log.stat().st_size
         kept = {key: value for key, value in self.env.items() if key not in (*_FOREIGN, *_PIP_DROPPED)}
         outcome = self.run(
             Command(argv=argv, env={**kept, **_PIP}, cwd=self.home, stdout=log, timeout_s=None)

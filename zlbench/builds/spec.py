@@ -110,12 +110,13 @@ def parse_build(text: str, known: Mapping[str, Build], *, cwd: Path) -> Build:
         return Build(name=_name(f"triton-{text}"), kind=BuildKind.WHEEL, requirement=f"triton=={text}")
     if "://" in text or _REQUIREMENT.fullmatch(text):
         return Build(name=_name(text), kind=BuildKind.WHEEL, requirement=text)
-    path = cwd / Path(text).expanduser()
+    # os.path answers False where Path raises: a name too long, an unknown ~user, a NUL.
+    path = cwd / os.path.expanduser(text)  # noqa: PTH111
     if text.endswith(".whl"):
         return _wheel_file(text, path)
-    if text and path.is_dir():
+    if text and os.path.isdir(path):  # noqa: PTH112
         return Build(name=_name(path.resolve().name), kind=BuildKind.TREE, tree=tree_root(path, text))
-    if text and path.exists():
+    if text and os.path.exists(path):  # noqa: PTH110
         return Build(name=_name(_owner(path)), kind=BuildKind.INTERPRETER, python=_executable(path, text))
     if "/" in text or text.startswith((".", "~")):
         raise UsageError(f"build {text}: there is no such file or directory", hint=_FORMS)
@@ -137,8 +138,8 @@ def tree_root(path: Path, text: str) -> Path:
 
 
 def _wheel_file(text: str, path: Path) -> Build:
-    if not path.is_file():
-        near = sorted(item.name for item in path.parent.glob("*.whl")) if path.parent.is_dir() else []
+    if not os.path.isfile(path):  # noqa: PTH113
+        near = sorted(item.name for item in path.parent.glob("*.whl")) if os.path.isdir(path.parent) else []  # noqa: PTH112
         hint = (
             f"Wheels in {path.parent}: {', '.join(near[:5])}." if near else f"No wheel is in {path.parent}."
         )
