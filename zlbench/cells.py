@@ -11,6 +11,9 @@ from typing import Any
 
 from zlbench.errors import ExitCode
 
+KERNEL_DIGEST = 16
+"""Digits of the digest in a kernel's id; a shorter last part of an id counts kernels that are equal in all we know."""
+
 
 class CellState(str, Enum):
     """How a cell ended. The names are those that `zlbench explain` knows."""

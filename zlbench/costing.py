@@ -8,7 +8,7 @@ from typing import Any
 
 from zlbench import store
 from zlbench.cells import read_json_lines
-from zlbench.code.costs import Costs, CostsUnavailable, amdgcn_costs, cubin_costs_many
+from zlbench.code.costs import Costs, CostsUnavailableError, amdgcn_costs, cubin_costs_many
 
 COSTS_FILE = "costs.json"
 
@@ -29,7 +29,10 @@ class Coster:
         """Why costs are missing, if they are."""
 
     def add(self, cell_dirs: Iterable[Path], *, keep_binaries: bool) -> None:
-        """Write ``costs.json`` into each cell directory; afterwards its binaries are not needed any more."""
+        """Write ``costs.json`` into each cell directory; afterwards its binaries are not needed any more.
+
+        A disassembler takes as long to start as for a thousand kernels: give many cells at once.
+        """
         cells = [(path, read_json_lines(path / "kernels.jsonl")) for path in cell_dirs if path.is_dir()]
         self._look_at(
             {
@@ -53,7 +56,7 @@ class Coster:
         if cubins:
             try:
                 found = cubin_costs_many(list(cubins.values()), self._tools)
-            except CostsUnavailable as error:
+            except CostsUnavailableError as error:
                 self.unavailable = str(error)
             else:
                 self._by_code |= {code: _plain(found[path]) for code, path in cubins.items() if path in found}

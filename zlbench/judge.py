@@ -55,7 +55,6 @@ class SideFacts:
     """Names of the rows that succeeded."""
     kernels: Mapping[str, Kernel]
     fingerprint: IrFingerprint
-    costs: Mapping[str, Mapping[str, Any]]
     failures: tuple[str, ...]
 
     @classmethod
@@ -70,7 +69,6 @@ class SideFacts:
             rows=tuple(row["row"] for row in rows if row["status"] == "SUCCESS"),
             kernels={kernel.id: kernel for kernel in read_index(ttgir / "index.tsv") if kernel.launches},
             fingerprint=fingerprint_dir(ttgir, stamps) if ttgir.is_dir() else IrFingerprint(files={}, stamps=tuple(stamps)),
-            costs=store.read_json(cell_dir / "costs.json") or {},
             failures=tuple(_failure(row) for row in rows if row["status"] != "SUCCESS"),
         )
 
@@ -99,19 +97,11 @@ class Judgement:
     rows_matched: int
     rows_expected: int
     changed_kernels: tuple[str, ...] = ()
-    costs: Mapping[str, tuple[int | None, int | None]] | None = None
-    """Total of each cost on both sides, None where it is unknown."""
-    costs_differ: Mapping[str, int] | None = None
-    """In how many kernels each cost differs."""
 
     @property
     def failed(self) -> bool:
         """Whether the operator could not be judged as asked."""
         return self.verdict in (Verdict.NO_ROWS, Verdict.INCOMPLETE, Verdict.CACHE_NOT_FRESH)
-
-
-COSTS = ("registers", "spills", "shared", "instructions")
-_TAKE_MAX = frozenset({"registers", "shared"})
 
 
 def judge(a: SideFacts, b: SideFacts) -> Judgement:
@@ -141,8 +131,6 @@ def judge(a: SideFacts, b: SideFacts) -> Judgement:
         rows_matched=len(set(a.rows) & set(b.rows)),
         rows_expected=max(_expected(a), _expected(b)),
         changed_kernels=tuple(sorted(ir_changed | code_changed)),
-        costs={cost: (_total(a, cost), _total(b, cost)) for cost in COSTS},
-        costs_differ={cost: sum(_cost(a, name, cost) != _cost(b, name, cost) for name in shared) for cost in COSTS},
     )
 
 
@@ -221,22 +209,6 @@ def _next_step(verdict: Verdict, code: MachineCode) -> str:
         Verdict.INCOMPLETE: "see run.log",
         Verdict.CACHE_NOT_FRESH: "drop --share-cache",
     }[verdict]
-
-
-def _cost(side: SideFacts, kernel: str, cost: str) -> int | None:
-    if cost == "shared":
-        return side.kernels[kernel].shared
-    value = side.costs.get(kernel, {}).get(cost)
-    return None if value is None else int(value)
-
-
-def _total(side: SideFacts, cost: str) -> int | None:
-    """Registers and shared memory limit occupancy one kernel at a time: their largest; the others add up."""
-    values = [_cost(side, kernel, cost) for kernel in side.kernels]
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
-        return None
-    return max(known) if cost in _TAKE_MAX else sum(known)
 
 
 def read_index(path: Path) -> list[Kernel]:

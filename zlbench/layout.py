@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 
 from zlbench import store
-from zlbench.cells import CellOutcome, CellState, read_json_lines
+from zlbench.cells import KERNEL_DIGEST, CellOutcome, CellState, read_json_lines
 from zlbench.ir.histogram import cvt_count
-from zlbench.ir.naming import VariantParams, legend, row_dirname, variant_names
+from zlbench.ir.naming import VariantParams, legend, row_dirname, variant_stems
 
 INDEX_COLUMNS = (
     "kernel", "id", "status", "launches", "files", "num_warps", "num_stages", "num_ctas", "maxnreg", "shared",
@@ -56,31 +56,34 @@ def lay_out(cell_dir: Path, records: CellRecords) -> None:
             group = groups[where, row_dirname(kernels[kernel]["name"])]
             if kernel not in group:
                 group.append(kernel)
-    legends: list[str] = []
+    named: dict[str, list[VariantParams]] = {}
     for (where, name), members in sorted(groups.items()):
         params = [variant_params(kernels[member]) for member in members]
-        stems = variant_names(params)
-        legends.append(legend(f"{where}/{name}", params, stems))
+        stems = variant_stems(params)
+        named[f"{where}/{name}"] = params
         for member, stem in zip(members, stems, strict=True):
             file = f"{where}/{name}/{stem}.ttgir"
             files[member].append(file)
             _link(cell_dir / "kernels" / f"{member}.ttgir", cell_dir / "ttgir" / file)
     _write_index(cell_dir / "ttgir", kernels, launches, files)
-    if legends:
-        store.write_text(cell_dir / "ttgir" / "naming.md", "# Variant names\n\n" + "\n".join(legends))
+    if named:
+        store.write_text(cell_dir / "ttgir" / "naming.md", legend(named))
     _write_shapes(cell_dir / "shapes.yaml", records.rows)
 
 
 def variant_params(record: Mapping[str, Any]) -> VariantParams:
     """What names a variant, from its line in kernels.jsonl."""
+    copy = record["kernel"].rpartition("-")[2]
     return VariantParams(
         constexprs=record["constexprs"],
         signature=record["signature"],
         specialisation=record["specialisation"],
-        num_warps=record.get("num_warps"),
-        num_stages=record.get("num_stages"),
-        num_ctas=record.get("num_ctas"),
+        num_warps=record.get("num_warps") or 0,
+        num_stages=record.get("num_stages") or 0,
+        num_ctas=record.get("num_ctas") or 1,
         maxnreg=record.get("maxnreg"),
+        # Equal in everything that is known of it: a kernel defined twice, told apart by its order.
+        options={"copy": copy} if len(copy) < KERNEL_DIGEST else {},
     )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from zlbench.cells import KERNEL_DIGEST
 from zlbench.code.elf import ElfError, code_identity
 from zlbench_plugins.context import CellContext, current
 
@@ -80,7 +81,7 @@ class IrRecorder:
         Triton's own hash will not do: it covers the compiler, so it differs between builds. Two variants that agree
         in all parameters (a kernel defined twice, a changed global) are told apart by their order.
         """
-        digest = hashlib.sha256(json.dumps(params, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        digest = hashlib.sha256(json.dumps(params, sort_keys=True, default=str).encode()).hexdigest()[:KERNEL_DIGEST]
         base = f"{params['name'][:80]}-{digest}"
         self._seen[base] = self._seen.get(base, 0) + 1
         return base if self._seen[base] == 1 else f"{base}-{self._seen[base]}"

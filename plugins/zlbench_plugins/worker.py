@@ -165,7 +165,7 @@ def main() -> int:
         return 0
     try:
         observed = observe()
-        lines.send({"event": "imported", "observed": observed})
+        lines.send({"event": "imported", "observed": observed.to_dict()})
         failed = prepare(message)
     except Exception as error:  # noqa: BLE001 - an import may raise anything; the driver turns it into a message
         traceback.print_exc()

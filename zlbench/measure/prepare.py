@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from zlbench import proctree
+from zlbench import proctree, store
 from zlbench.axis import Side
 from zlbench.builds.check import measured_env, refuse_same
 from zlbench.builds.environment import ensure
 from zlbench.builds.manifest import Manifest
 from zlbench.engine.local import WorkerSpec
-from zlbench.errors import PreflightError
 from zlbench.measure.request import Request
 from zlbench.settings.request import environment_without_switches
 from zlbench.switchscan import require_known
@@ -79,16 +79,11 @@ def worker_specs(
 
 
 def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, env: Mapping[str, str]) -> WorkerSpec:
-    cache = work_dir / ("shared" if request.share_cache else side.label)
-    for name in ("triton", "tuner"):
-        try:
-            (cache / name).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PreflightError(f"{cache} cannot be made: {error.strerror}", check="out-dir") from error
+    cache = _cache(request, side, work_dir)
     base = environment_without_switches(env, request.axis)
     base = {key: value for key, value in base.items() if key not in _UNWANTED}
     extra = {
-        "PYTHONPATH": os.pathsep.join([_own_path(work_dir), str(request.provider.source_dir)]),
+        "PYTHONPATH": os.pathsep.join([str(work_dir / OWN), str(request.provider.source_dir)]),
         "TRITON_CACHE_DIR": str(cache / "triton"),
         "ZL_CACHE_OWNER": f"{work_dir.parent.name}/{side.label}",
         "USE_FLAGTUNE": "1" if request.resolved.flag("use_flagtune") else "0",
@@ -114,20 +109,36 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2])
 
 
+OWN = "own"
 _OWN_PACKAGES = ("zlbench", "zlbench_plugins", "zlbench_backends")
 
 
-def _own_path(work_dir: Path) -> str:
-    """Make a folder that holds our packages and nothing else, as links.
+def _cache(request: Request, side: Side, work_dir: Path) -> Path:
+    return work_dir / ("shared" if request.share_cache else side.label)
 
-    Neither a checkout's root nor a site-packages may enter the measured interpreter's path: both hold things that
-    would shadow its own (another pytest, a folder called ``plugins``).
+
+def make_work_dir(request: Request, work_dir: Path) -> None:
+    """Make what the workers find: a fresh cache for each side, and our packages.
+
+    Our packages are links in a folder of their own. Neither a checkout's root nor a site-packages may enter the
+    measured interpreter's path: both hold things that would shadow its own (another pytest, a folder ``plugins``).
     """
-    folder = work_dir / "own"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in _OWN_PACKAGES:
-        package = Path(str(importlib.import_module(name).__file__)).resolve().parent
-        link = folder / name
-        if not link.exists():
+    with store.clear_errors(work_dir):
+        for side in request.sides:
+            cache = _cache(request, side, work_dir)
+            shutil.rmtree(cache, ignore_errors=True)
+            for name in ("triton", "tuner"):
+                (cache / name).mkdir(parents=True, exist_ok=True)
+        (work_dir / OWN).mkdir(exist_ok=True)
+        for name in _OWN_PACKAGES:
+            link = work_dir / OWN / name
+            link.unlink(missing_ok=True)
+            package = Path(str(importlib.import_module(name).__file__)).resolve().parent
             link.symlink_to(package, target_is_directory=True)
-    return str(folder)
+
+
+def tidy_work_dir(request: Request, work_dir: Path) -> None:
+    """Remove the caches; the workers' own logs stay."""
+    for side in request.sides:
+        shutil.rmtree(_cache(request, side, work_dir), ignore_errors=True)
+    shutil.rmtree(work_dir / OWN, ignore_errors=True)

@@ -64,7 +64,8 @@ class CellRunner:
             ZlbenchError: the disk is full or a worker cannot be started; finished cells are kept.
         """
         missing = []
-        for spec in cells:
+        planned = list(cells)
+        for spec in planned:
             known = finished_outcome(Path(spec.out_dir))
             if known is not None:
                 self._on_finished(Finished(spec=spec, outcome=known, reused=True))
@@ -78,6 +79,8 @@ class CellRunner:
                     self._collect(wait=True)
                     raise store.disk_full(Path(end.spec.out_dir))
             self._collect(wait=True)
+        keep = any(spec.keep_binaries for spec in planned)
+        self.coster.add([Path(spec.out_dir) for spec in planned], keep_binaries=keep)
 
     def _check(self, side: str, observed: Mapping[str, object]) -> None:
         check_imported(side, self._prepared.manifests[side], Observed.from_dict(dict(observed)))
@@ -97,7 +100,6 @@ class CellRunner:
             cell_dir, records, state=state, returncode=end.returncode, signal=end.signal, elapsed_s=end.elapsed_s,
             detail=detail,
         )  # fmt: skip
-        self.coster.add([cell_dir], keep_binaries=end.spec.keep_binaries)
         write_identity(
             self._request, end.spec, self._sides[end.spec.side], self._prepared.manifests[end.spec.side], self._facts
         )

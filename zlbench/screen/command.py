@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from zlbench import guard, store
 from zlbench.axis import shown
+from zlbench.cost_table import read_costs
 from zlbench.cells import CellOutcome, CellSpec, CellState
 from zlbench.errors import ExitCode
 from zlbench.identity import RunIdentity, read_identity
 from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge
-from zlbench.measure.prepare import Prepared, worker_specs
+from zlbench.measure.prepare import Prepared, make_work_dir, tidy_work_dir, worker_specs
 from zlbench.measure.request import Request, make_cells
 from zlbench.measure.runner import CellRunner, Clock, Finished
 from zlbench.screen import table
@@ -51,14 +51,18 @@ class Screen:
         store.write_json(self.root / "plan.json", plan_data(self.request, self.prepared, cells))
         self.write_status("running")
         work = self.root / CACHE
+        make_work_dir(self.request, work)
         runner = CellRunner(
             self.request, self.prepared, worker_specs(self.request, self.prepared, work_dir=work, env=self.env),
             jobs=jobs, on_finished=self._finished,
         )  # fmt: skip
         runner.run(cells)
+        # Costs come in one go at the end: a disassembler takes as long to start as for a thousand kernels.
+        self.lines = {pair: replace(line, costs=read_costs(self.root / pair)) for pair, line in self.lines.items()}
+        store.write_text(self.root / "screen.tsv", table.to_tsv(self.sorted_lines()))
         if runner.coster.unavailable:
             self.notes.append(runner.coster.unavailable)
-        _tidy(work, self.request)
+        tidy_work_dir(self.request, work)
 
     def _finished(self, finished: Finished) -> None:
         spec, outcome = finished.spec, finished.outcome
@@ -230,8 +234,3 @@ def plan_data(request: Request, prepared: Prepared, cells: Sequence[CellSpec]) -
         "cells": [cell.to_json() for cell in cells],
     }
 
-
-def _tidy(work: Path, request: Request) -> None:
-    """Remove the temporary caches; the workers' own logs stay."""
-    for name in (*(side.label for side in request.sides), "shared", "own"):
-        shutil.rmtree(work / name, ignore_errors=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from zlbench.cells import CellOutcome
-from zlbench.judge import COSTS, Judgement, MachineCode, Verdict
+from zlbench.cost_table import Cost, CostPair
+from zlbench.judge import Judgement, MachineCode, Verdict
 from zlbench.text import columns, plural
 
 COLUMNS = (
@@ -17,7 +18,7 @@ COLUMNS = (
 """The predecessor's columns; its caliber columns and ours follow."""
 NEW_COLUMNS = (
     "machine_code", "kernels", "ir_changed", "code_changed",
-    *(f"{cost}_{when}" for cost in COSTS for when in ("before", "after")),
+    *(f"{cost.value}_{when}" for cost in Cost for when in ("before", "after")),
     "rows_matched", "rows_expected", "state_before", "state_after", "next", "reason",
 )  # fmt: skip
 
@@ -37,14 +38,15 @@ class Line:
     judgement: Judgement
     caliber: Mapping[str, str]
     """Caliber columns, in their order."""
+    costs: Mapping[Cost, CostPair] = field(default_factory=dict)
 
     def fields(self) -> dict[str, str]:
         """Every column of screen.tsv as text."""
         judgement = self.judgement
         costs = {
-            f"{cost}_{when}": "" if value is None else str(value)
-            for cost, pair in (judgement.costs or {}).items()
-            for when, value in zip(("before", "after"), pair, strict=True)
+            f"{cost.value}_{when}": "" if value is None else str(value)
+            for cost, pair in self.costs.items()
+            for when, value in (("before", pair.before), ("after", pair.after))
         }
         return {
             "op": self.op,
@@ -60,7 +62,7 @@ class Line:
             "kernels": str(judgement.kernels),
             "ir_changed": str(judgement.ir_changed),
             "code_changed": str(judgement.code_changed),
-            **{f"{cost}_{when}": "" for cost in COSTS for when in ("before", "after")},
+            **{f"{cost.value}_{when}": "" for cost in Cost for when in ("before", "after")},
             **costs,
             "rows_matched": str(judgement.rows_matched),
             "rows_expected": str(judgement.rows_expected),
@@ -118,20 +120,19 @@ def _row(line: Line, *, several: bool) -> list[str]:
         str(judgement.kernels),
         f"{judgement.ir_changed}/{judgement.kernels}" if compared else "-",
         code if compared else "-",
-        *(_cost(judgement, cost) if compared else "-" for cost in ("registers", "spills", "shared")),
+        *(_cost(line.costs.get(cost)) if compared else "-" for cost in (Cost.REGISTERS, Cost.SPILLS, Cost.SHARED)),
         _change(line.before.convert_layouts, line.after.convert_layouts) if compared else "-",
         judgement.next_step,
     ]
 
 
-def _cost(judgement: Judgement, cost: str) -> str:
-    before, after = (judgement.costs or {}).get(cost, (None, None))
-    if before is None or after is None:
+def _cost(pair: CostPair | None) -> str:
+    if pair is None or pair.before is None or pair.after is None:
         return "?"
-    if not (judgement.costs_differ or {}).get(cost):
+    if pair.equal:
         return "="
     # The largest of an operator's kernels can stay while others move: say in how many.
-    return _change(before, after) if before != after else f"{before} ({judgement.costs_differ[cost]} differ)"  # type: ignore[index]
+    return _change(pair.before, pair.after) if pair.before != pair.after else f"{pair.before} ({pair.differ} differ)"
 
 
 def _change(before: int, after: int) -> str:

@@ -132,6 +132,8 @@ _RUN = (
           help="one shape and one dtype an operator: a first look, not a screen"),
     _flag("dry_run", MEASURE | {"build"}, Group.RUN, env=("DRY_RUN",), featured=True,
           help="print the plan and the exact commands, start nothing"),
+    _flag("rebuild", frozenset({"build"}), Group.RUN, featured=True,
+          help="install the named builds anew although they are there"),
     _option("jobs", BUILDS, Group.RUN, parse=parsers.count, metavar="N", key="jobs",
             help="processes side by side; default: what the processors allow"),
     _option("cell_timeout", MEASURE, Group.RUN, parse=parsers.seconds, default=2400.0, metavar="SECONDS",
