@@ -141,6 +141,9 @@ class Resident:
 
     def send(self, message: object) -> None:
         """Send one message. BrokenPipeError: the child is gone. `Deadline`: it does not read."""
+        if self._lines.ended:
+            # The kernel takes bytes for a reader that is still being torn down.
+            raise BrokenPipeError(f"process {self.pid} has ended")
         self._lines.send(message)
 
     def receive(self, timeout_s: float | None = None) -> Any:  # noqa: ANN401 - whatever the child wrote
