@@ -218,6 +218,10 @@ _MARKERS: dict[str, _Entry] = {
         "The benchmark class does not read its list of shapes.",
         "These rows ran the suite's own inputs, not those asked for.",
         "Use --shape-mode upstream for this operator, or compare it knowing that."),
+    "HARNESS_NOT_FOUND": (
+        "The suite has no class where zlbench expects the benchmark's base class.",
+        "No row can be recorded, whatever the suite prints.",
+        "Look at the suite's benchmark/base.py: another version, or another name?"),
     "IR_HOOKS_MISSING": (
         "This Triton lacks the hooks by which launches are seen.",
         "The IR is not recorded, or sweep losers count as used.",

@@ -245,10 +245,12 @@ def test_no_word_does_anything_but_resolve_or_be_refused(word: str) -> None:
     try:
         found = resolve_operators([word], [INVENTORY])
     except UsageError as error:
-        assert len(error.message) < 1200
-        assert "\x00" not in error.message
+        message = error.message
     else:
+        message = ""
         assert all(selection.benchmark in INVENTORY.benchmarks for selection in found)
+    assert len(message) < 1200
+    assert "\x00" not in message
 
 
 INVENTORY = read_inventory(find_provider("builtin", cwd=Path("/")))
@@ -285,7 +287,7 @@ def test_no_name_escapes_its_directory(name: str) -> None:
     assert directory[0] not in ".-"
     assert set(directory) <= set(string.ascii_letters + string.digits + "._@+-")
     assert len(os.fsencode(directory)) <= 96
-    assert os.path.normpath(os.path.join("/runs", directory)) == f"/runs/{directory}"
+    assert Path("/runs", directory).resolve().parent == Path("/runs").resolve()
 
 
 @given(st.text(max_size=30), st.text(max_size=30))

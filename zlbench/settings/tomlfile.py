@@ -65,15 +65,15 @@ def read_toml(path: Path) -> TomlFile:
 
 def _line_of(text: str, section: str, key: str) -> int:
     """Return the 1-based line of a key, else of its section, else 0. Good enough for a message."""
-    wanted = section.replace('"', "").replace("'", "")
+    wanted = re.sub(r"[\s\"']", "", section)
     inside = section == ""
     found = 0
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if stripped.startswith("["):
             name = re.sub(r"[\s\"']", "", stripped.partition("#")[0]).strip("[]")
-            inside = name == wanted.replace(" ", "")
-            if inside:
+            inside = name == wanted
+            if inside or (wanted and name.startswith(f"{wanted}.")):
                 found = found or number
         elif inside and key and re.match(rf"[\"']?{re.escape(key)}[\"']?\s*[=.]", stripped):
             return number
