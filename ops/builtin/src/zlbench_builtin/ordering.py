@@ -1,8 +1,8 @@
 """Order-preserving integer keys, shared by topk and sort.
 
-A float's bits, read as an unsigned integer, sort like the float while it is positive; negatives sort backwards.
-Flipping the sign bit of the former and all bits of the latter gives one unsigned order. As in torch, NaN is the
-largest and both zeros are equal: their bits are made the same first.
+A float's bits, read as an unsigned integer, sort like the float while it is positive, and
+backwards below zero. Flipping the sign bit of the former and all bits of the latter gives one unsigned
+order. As in torch, NaN is the largest and both zeros are equal: their bits are made the same first.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ def ordered_key(x):
     bits: tl.constexpr = x.dtype.primitive_bitwidth
     # Half precision in the upper half of a word: sign and NaN then look alike for all three types.
     u = x.to(tl.uint32, bitcast=True) if bits == 32 else x.to(tl.uint16, bitcast=True).to(tl.uint32) << 16
-    u = tl.where(x != x, tl.full([1], 0x7FFF0000, tl.uint32), u)
-    u = tl.where(x == 0.0, tl.full([1], 0, tl.uint32), u)
+    # Compared as fp32: exact, and what every target has instructions for.
+    f = x.to(tl.float32)
+    u = tl.where(f != f, tl.full([1], 0x7FFF0000, tl.uint32), u)
+    u = tl.where(f == 0.0, tl.full([1], 0, tl.uint32), u)
     u = u ^ tl.where((u >> 31) != 0, 0xFFFFFFFF, 0x80000000).to(tl.uint32)
     return u >> (32 - bits)
 

@@ -60,7 +60,7 @@ def mm_w4a16_kernel(
         zero_word = tl.load(zero_ptr + group * stride_zk + cols // 8, mask=col_in, other=0)
         zero = (zero_word >> zero_nibble) & 0xF
         q = (tl.load(w, mask=col_in[None, :], other=0) >> nibble) & 0xF
-        dequantised = (q - zero[None, :]).to(scale.dtype) * scale[None, :]
+        dequantised = (q - zero[None, :]).to(tl.float32) * scale[None, :].to(tl.float32)
         acc = tl.dot(tl.load(a), dequantised.to(a_ptr.dtype.element_ty), acc)
         a += BLOCK_K
         w += (BLOCK_K // 8) * stride_wk

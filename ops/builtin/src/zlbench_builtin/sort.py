@@ -42,7 +42,7 @@ def sort_encode_kernel(x_ptr, key_ptr, index_ptr, N, BLOCK: tl.constexpr, DESCEN
     mask = cols < N
     key = ordered_key(tl.load(x_ptr + row * N + cols, mask=mask, other=0.0))
     if DESCENDING:
-        key = ~key
+        key = key ^ 0xFFFFFFFF
     tl.store(key_ptr + row * N + cols, key.to(key_ptr.dtype.element_ty), mask=mask)
     tl.store(index_ptr + row * N + cols, cols, mask=mask)
 

@@ -13,7 +13,7 @@ import triton.language as tl
 from .ordering import ordered_key, value_of_key
 
 _CHUNK = 1024
-_MERGE_CHUNK = 1024
+_MERGE_CHUNK = 512
 # Merging must shrink: at most half of a chunk survives.
 K_MAX = 512
 
@@ -23,7 +23,7 @@ def _emit(best, row, k, values_ptr, indices_ptr, K2: tl.constexpr):
     """Unpack the K2 best keys of a row and store the first k."""
     lane = tl.arange(0, K2)
     values = value_of_key((best >> 32).to(tl.uint32), values_ptr.dtype.element_ty)
-    indices = (~best.to(tl.uint32)).to(tl.int64)
+    indices = (best.to(tl.uint32) ^ 0xFFFFFFFF).to(tl.int64)
     tl.store(values_ptr + row * k + lane, values, mask=lane < k)
     tl.store(indices_ptr + row * k + lane, indices, mask=lane < k)
 
@@ -37,7 +37,7 @@ def topk_chunk_kernel(
     chunk = tl.program_id(1)
     cols = chunk * CHUNK + tl.arange(0, CHUNK)
     x = tl.load(x_ptr + row * stride_x + cols, mask=cols < N, other=0.0)
-    packed = (ordered_key(x).to(tl.uint64) << 32) | (~cols.to(tl.uint32)).to(tl.uint64)
+    packed = (ordered_key(x).to(tl.uint64) << 32) | (cols.to(tl.uint32) ^ 0xFFFFFFFF).to(tl.uint64)
     # 0 is below every real key (-NaN, which alone would map to 0, was made +NaN).
     packed = tl.where(cols < N, packed, tl.zeros([CHUNK], tl.uint64))
     best = tl.topk(packed, K2)
@@ -87,12 +87,17 @@ def topk(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
         rows, work, values, indices, n, rows.stride(0), k,
         CHUNK=chunk, K2=k2, LAST=chunks == 1, num_warps=4 if chunk >= 512 else 1,
     )  # fmt: skip
+    # Few survivors a merge: the network is then shallower, and compiles faster, for one launch more.
+    merge = max(_MERGE_CHUNK, 2 * k2)
     while chunks > 1:
         left = chunks * k2
-        chunks = triton.cdiv(left, _MERGE_CHUNK)
+        chunks = triton.cdiv(left, merge)
+        last = chunks == 1
         out = torch.empty((m, chunks * k2), dtype=torch.int64, device=x.device)
+        # Inner merges know nothing of values, so they are given none: one kernel then serves every dtype.
         topk_merge_kernel[(m, chunks)](
-            work, out, values, indices, left, k, CHUNK=_MERGE_CHUNK, K2=k2, LAST=chunks == 1, num_warps=4
-        )
+            work, out, values if last else out, indices if last else out, left, k,
+            CHUNK=merge, K2=k2, LAST=last, num_warps=4,
+        )  # fmt: skip
         work = out
     return values, indices
