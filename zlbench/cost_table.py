@@ -54,6 +54,12 @@ def read_costs(pair_dir: Path) -> dict[Cost, CostPair]:
     }
 
 
+def side_totals(cell_dir: Path) -> dict[Cost, int | None]:
+    """Totals of one cell; None where a cost is unknown."""
+    side = _SideCosts.read(cell_dir)
+    return {cost: side.total(cost) for cost in Cost}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _SideCosts:
     kernels: Mapping[str, Kernel]

@@ -93,7 +93,7 @@ def create_run_dir(root: Path, stem: str, now: datetime) -> Path:
         return path
 
 
-def newest(root: Path, stem: str) -> Path | None:
-    """Return the newest run directory of a kind, by its own time stamp."""
-    found = [path for path in root.glob(f"{stem}_*") if path.is_dir()]
+def newest(root: Path, stem: str, *, having: str) -> Path | None:
+    """Return the newest run directory of a kind that holds a certain file."""
+    found = [path for path in root.glob(f"{stem}_*") if (path / having).is_file()]
     return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)

@@ -19,7 +19,7 @@ COLUMNS = (
 NEW_COLUMNS = (
     "machine_code", "kernels", "ir_changed", "code_changed",
     *(f"{cost.value}_{when}" for cost in Cost for when in ("before", "after")),
-    "rows_matched", "rows_expected", "state_before", "state_after", "next", "reason",
+    "rows_matched", "rows_expected", "state_before", "state_after", "next", "reason", "directory",
 )  # fmt: skip
 
 
@@ -69,6 +69,7 @@ class Line:
             **_both("state", self.before.state.value, self.after.state.value),
             "next": judgement.next_step,
             "reason": " ".join(judgement.reason.split()),
+            "directory": self.directory,
         }
 
 
@@ -88,7 +89,7 @@ def to_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
     """The same as data for ``--json`` and screen.json: numbers as numbers."""
     return [
         {key: int(value) if value.isdigit() else value for key, value in line.fields().items()}
-        | {"target": line.target, "directory": line.directory, "changed_kernels": list(line.judgement.changed_kernels)}
+        | {"target": line.target, "changed_kernels": list(line.judgement.changed_kernels)}
         for line in lines
     ]
 

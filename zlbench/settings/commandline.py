@@ -26,7 +26,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "build": ("", "triton-3.6.0 triton-3.9.0", "--a triton==3.6.0 --b ./triton/python"),
     "rescore": ("runs/screen_20261129-121500", "runs/screen_x --stamps 'ttg.rlc-*'", "runs/screen_x --json"),
     "doctor": ("", "--explain", "--switch DISABLE_MMA_V3 --explain"),
-    "diff": ("fft", "fft --out runs", "topk --json"),
+    "diff": ("fft", "fft --screen runs/screen_20261129-121500", "topk --json"),
     "explain": ("IR_CHANGED", "PREFLIGHT_FAILED", "4"),
 }
 _HELP_WIDTH = 100

@@ -138,9 +138,11 @@ _RUN = (
             help="processes side by side; default: what the processors allow"),
     _option("cell_timeout", MEASURE, Group.RUN, parse=parsers.seconds, default=2400.0, metavar="SECONDS",
             env=("CELL_TIMEOUT",), key="cell_timeout", help="time limit of one operator on one side"),
+    _option("screen", frozenset({"diff"}), Group.RUN, parse=parsers.path, metavar="DIR",
+            help="the screen to look into; default: the newest below --out"),
     _option("resume", SCREEN, Group.RUN, parse=parsers.path, metavar="DIR",
             help="go on with an interrupted screen; what is complete is not done again"),
-    _option("out", EVERY - {"explain", "rescore"}, Group.RUN, parse=parsers.path,
+    _option("out", EVERY - {"explain"}, Group.RUN, parse=parsers.path,
             default=parsers.path("runs"), metavar="DIR", env=("OUT_DIR",), key="out",
             help="where results are written"),
 )

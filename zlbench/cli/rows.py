@@ -1,0 +1,41 @@
+"""The rows of a run for people: inputs that are the same in every row stand once above the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from zlbench.cells import CellSpec
+from zlbench.text import columns
+
+
+def row_lines(spec: CellSpec, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Format rows as a table: dtype, input, what was measured."""
+    target = f" · {spec.target}" if spec.target else ""
+    lines = [f"{spec.op}{target} · timer {spec.timer}"]
+    if not rows:
+        return [*lines, "no row was measured"]
+    timed = any(row.get("latency_ms") for row in rows)
+    head = ["dtype", "input", "kernels", "compile", *(["latency"] if timed else []), "status"]
+    return [*lines, *columns(head, [_row(row, timed=timed) for row in rows], right=frozenset({2, 3}))]
+
+
+def _row(row: Mapping[str, Any], *, timed: bool) -> list[str]:
+    failure = f"{row.get('failure')}: {row.get('error', '')}"[:80] if row["status"] != "SUCCESS" else "ok"
+    return [
+        str(row["dtype"]),
+        str(row.get("label") or row.get("shape")),
+        str(len(row["kernels"])),
+        milliseconds(row.get("compile_ms")),
+        *([milliseconds(row.get("latency_ms"))] if timed else []),
+        failure,
+    ]
+
+
+def milliseconds(value: float | None) -> str:
+    """A time in the unit that suits it."""
+    if value is None:
+        return "-"
+    if value >= 1000:
+        return f"{value / 1000:.2f} s"
+    return f"{value:.1f} ms" if value >= 1 else f"{value * 1000:.1f} µs"

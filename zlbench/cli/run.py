@@ -1,0 +1,121 @@
+"""``zlbench run``: operators once, on one compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from zlbench import store
+from zlbench.axis import Axis, Side
+from zlbench.cells import CellOutcome, CellSpec, CellState, read_json_lines
+from zlbench.cli.app import App
+from zlbench.cli.listing import list_operators
+from zlbench.cli.main import finish
+from zlbench.cli.rows import row_lines
+from zlbench.cost_table import Cost, side_totals
+from zlbench.errors import ExitCode
+from zlbench.measure.prepare import Prepared, make_work_dir, prepare, tidy_work_dir, worker_specs
+from zlbench.measure.request import Request, make_cells, make_request
+from zlbench.measure.runner import CellRunner, Clock, Finished
+from zlbench.screen.command import progress_line
+from zlbench.settings import side_of
+from zlbench.suite.names import safe_dirname
+from zlbench.text import columns, plural, seconds
+
+
+def run(app: App) -> ExitCode:
+    """Measure, print rows and costs, return the exit code."""
+    resolved = app.resolved
+    if resolved.flag("list"):
+        return list_operators(app)
+    side = side_of(resolved, app.project)
+    axis = Axis(name="run", a=side, b=Side(label="-", build=side.build), stamps=resolved.texts("stamps"))
+    request = make_request(resolved, app.project, axis, sides=("A",), cwd=app.cwd, cache=app.home)
+    if resolved.flag("dry_run"):
+        return _dry_run(app, request)
+    prepared = prepare(request, home=app.home, env=app.env, log=app.talk)
+    manifest = prepared.manifests["A"]
+    app.talk(f"run  {manifest.label} · suite {request.provider.name} · level {resolved.text('level')}")
+    done = _measure(app, request, prepared)
+    if resolved.flag("json"):
+        app.json([{"op": f.spec.op, "directory": f.spec.out_dir, **f.outcome.to_json(),
+                   "rows": read_json_lines(Path(f.spec.out_dir) / "rows.jsonl")} for f in done])  # fmt: skip
+    else:
+        _show(app, done)
+    return ExitCode(finish(_code([item.outcome for item in done])))
+
+
+def _cells(app: App, request: Request) -> list[CellSpec]:
+    """Every operator gets a run directory of its own, ``runs/<op>_<time>``, as a person who runs one expects."""
+    cells = []
+    for spec in make_cells(request, app.runs):
+        name = safe_dirname(spec.op) if len(request.targets) == 1 else spec.cell.rpartition("/")[0]
+        root = app.runs if app.resolved.flag("dry_run") else store.create_run_dir(app.runs, name, app.now)
+        cells.append(CellSpec.from_json({**spec.to_json(), "out_dir": str(root)}))
+    return cells
+
+
+def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
+    cells = _cells(app, request)
+    work = store.create_run_dir(app.runs, ".work", app.now)
+    make_work_dir(request, work)
+    clock = Clock(len(cells), app.jobs)
+    done: list[Finished] = []
+
+    def finished(item: Finished) -> None:
+        clock.note(item.outcome.elapsed_s)
+        app.talk(progress_line(clock, item.spec, item.outcome, reused=item.reused))
+        done.append(item)
+
+    runner = CellRunner(
+        request, prepared, worker_specs(request, prepared, work_dir=work, env=app.env), jobs=app.jobs,
+        on_finished=finished,
+    )  # fmt: skip
+    try:
+        runner.run(cells)
+    finally:
+        tidy_work_dir(request, work)
+        for log in work.glob("worker_*.log"):
+            # Worth keeping only where the worker itself said something.
+            log.unlink()
+        work.rmdir()
+        _remove_empty(cells)
+    return done
+
+
+def _remove_empty(cells: list[CellSpec]) -> None:
+    """A run that was stopped before an operator began leaves no directory for it."""
+    for spec in cells:
+        path = Path(spec.out_dir)
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+
+
+def _show(app: App, done: list[Finished]) -> None:
+    for item in done:
+        path = Path(item.spec.out_dir)
+        app.result("")
+        for line in row_lines(item.spec, read_json_lines(path / "rows.jsonl")):
+            app.result(line)
+        totals = side_totals(path)
+        costs = [(cost.value, "?" if totals[cost] is None else str(totals[cost])) for cost in Cost]
+        app.result(f"{plural(item.outcome.kernels, 'kernel')} · {' · '.join(f'{name} {value}' for name, value in costs)}")
+        if item.outcome.state is not CellState.OK:
+            app.result(f"{item.outcome.state.value}: {item.outcome.detail}")
+        app.result(str(path.relative_to(app.cwd) if path.is_relative_to(app.cwd) else path))
+
+
+def _code(outcomes: list[CellOutcome]) -> ExitCode:
+    """One operator: its own code. Several: partial where some are complete and some are not."""
+    codes = {outcome.exit_code for outcome in outcomes}
+    if codes <= {ExitCode.OK}:
+        return ExitCode.OK if outcomes else ExitCode.NOTHING_MEASURED
+    if len(codes) == 1:
+        return codes.pop()
+    return ExitCode.OP_FAILED if codes <= {ExitCode.OK, ExitCode.OP_FAILED} else ExitCode.PARTIAL
+
+
+def _dry_run(app: App, request: Request) -> ExitCode:
+    rows = [(spec.cell, spec.node, seconds(float(app.resolved.value("cell_timeout")))) for spec in _cells(app, request)]
+    for line in columns(("cell", "pytest node", "limit"), rows):
+        app.result(line)
+    return ExitCode.OK
