@@ -14,7 +14,8 @@ import pytest
 from fakes.compilers import caller_env, imported_by, make_toy_compiler, make_toy_interpreter, make_toy_wheel
 
 from zlbench.builds.check import check_imported
-from zlbench.builds.environment import ensure, installed, locked
+from zlbench.builds.environment import ensure, installed
+from zlbench.builds.locks import locked
 from zlbench.builds.spec import Build, BuildKind
 from zlbench.errors import BuildMismatchError, PreflightError
 from zlbench.process import Command, Outcome, run
@@ -272,6 +273,28 @@ def test_the_callers_pythonpath_does_not_colour_the_record(bench: Bench, tmp_pat
     build = tree_build(tmp_path, version="3.5.0")
     found = bench.ensure(build, env=caller_env(PYTHONPATH=str(leak)))
     assert (found.triton_version, found.pythonpath) == ("3.5.0", (str(tmp_path / "tree"),))
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (Build(name="b", kind=BuildKind.WHEEL, requirement="/gone/triton-1.whl"), "wheel /gone/triton-1.whl"),
+        (
+            Build(name="b", kind=BuildKind.INTERPRETER, python=Path("/gone/python")),
+            "interpreter /gone/python",
+        ),
+        (Build(name="b", kind=BuildKind.INTERPRETER, python=Path("/dev/null")), "/dev/null is not"),
+        (Build(name="b", kind=BuildKind.TREE, tree=Path("/gone")), "/gone holds no triton"),
+    ],
+    ids=["wheel", "interpreter", "no program", "tree"],
+)
+def test_a_source_that_is_not_there_stops_before_anything_is_made(
+    bench: Bench, build: Build, said: str
+) -> None:
+    with pytest.raises(PreflightError, match=said) as caught:
+        bench.ensure(build)
+    assert caught.value.check == "build-source"
+    assert (bench.commands, bench.home.exists()) == ([], False)
 
 
 def test_nothing_is_installed_when_that_is_not_allowed(bench: Bench, tmp_path: Path) -> None:

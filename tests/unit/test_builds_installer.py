@@ -38,6 +38,11 @@ FULL = """\
 Collecting triton==3.6.0
 ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device
 """
+TRACEBACK = """\
+ERROR: Exception:
+Traceback (most recent call last):
+OSError: [Errno 28] No space left on device
+"""
 PLATFORM = "ERROR: triton-3.6.0-cp312-cp312-linux_aarch64.whl is not a supported wheel on this platform.\n"
 
 
@@ -49,11 +54,12 @@ PLATFORM = "ERROR: triton-3.6.0-cp312-cp312-linux_aarch64.whl is not a supported
         (NO_NAME, "requirement tritonn==3.7.1", "no tritonn"),
         (NO_FILE, "No such file or directory", "check its path"),
         (FULL, "No space left on device", "free some space"),
+        (TRACEBACK, "OSError: [Errno 28] No space left on device", "free some space"),
         (PLATFORM, "not a supported wheel", "another Python or machine"),
         ("Segmentation fault\n", "Segmentation fault", "by hand"),
         ("", "said nothing", "by hand"),
     ],
-    ids=["version", "network", "name", "file", "disk", "platform", "crash", "silence"],
+    ids=["version", "network", "name", "file", "disk", "traceback", "platform", "crash", "silence"],
 )
 def test_one_line_and_a_next_step(text: str, line: str, step: str) -> None:
     error = failure(text, ("triton==3.7.1",), Path("/logs/x.log"))

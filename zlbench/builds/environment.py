@@ -6,8 +6,6 @@ one base serves every build, and an interpreter given by a person is never writt
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -21,12 +19,13 @@ from zlbench import process
 from zlbench.builds import contents, survey
 from zlbench.builds.check import rebuild_hint
 from zlbench.builds.installer import CHECK, Installer
+from zlbench.builds.locks import locked
 from zlbench.builds.manifest import Manifest, load
 from zlbench.builds.spec import Build, BuildKind
 from zlbench.errors import BuildMismatchError, PreflightError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from zlbench.process import Command, Outcome
 
@@ -66,6 +65,7 @@ def ensure(
         build=build, home=home, installer=Installer(home=home, run=run, env=env, log=log),
         import_timeout_s=import_timeout_s, side=side,
     )  # fmt: skip
+    survey.check_source(build)
     try:
         home.mkdir(parents=True, exist_ok=True)
         with locked(home / "locks" / f"{work.folder.name}.lock", build.name, log):
@@ -85,19 +85,6 @@ def installed(home: Path) -> list[Manifest]:
     """Return the manifests of everything that has been made, oldest first."""
     paths = sorted(home.glob("builds/*/manifest.json"), key=lambda path: path.stat().st_mtime_ns)
     return [found for path in paths if (found := load(path)) is not None]
-
-
-@contextlib.contextmanager
-def locked(path: Path, name: str, log: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock file; a second zlbench waits, and says so. The lock ends with its process."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            log(f"build {name}: another zlbench is making it, waiting")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

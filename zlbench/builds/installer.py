@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zlbench.builds.locks import locked
 from zlbench.errors import PreflightError
 from zlbench.nearest import nearest
 from zlbench.process import Command
@@ -84,9 +85,10 @@ class Installer:
         if _has_pip():
             return (sys.executable, "-m", "pip", "--python", str(python))
         own = self.home / "pip-venv"
-        if not (own / "bin" / "pip").exists():
-            shutil.rmtree(own, ignore_errors=True)
-            self.venv(Path(sys.executable), own, log)
+        with locked(self.home / "locks" / "pip-venv.lock", "pip", self.log):
+            if not (own / "bin" / "pip").exists():
+                shutil.rmtree(own, ignore_errors=True)
+                self.venv(Path(sys.executable), own, log)
         return (str(own / "bin" / "python"), "-m", "pip", "--python", str(python))
 
     def _logged(self, argv: tuple[str, ...], log: Path) -> tuple[Outcome, str]:
@@ -120,7 +122,8 @@ def _decisive(errors: list[str]) -> str:
         # pip's summary "No matching distribution" repeats the requirement; the line before it has the reason.
         if "from versions:" in error:
             return error.partition(" (from versions:")[0]
-    return errors[-1] if errors else ""
+    # "Exception:" heads a traceback of pip's own, whose last line has the reason.
+    return errors[-1] if errors and errors[-1] != "Exception:" else ""
 
 
 def _next_step(text: str, what: str) -> str:

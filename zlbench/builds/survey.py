@@ -34,6 +34,26 @@ class Commit(TypedDict):
     dirty: bool | None
 
 
+def check_source(build: Build) -> None:
+    """Raise PreflightError when what the build is made from is not there: wheel file, interpreter or tree."""
+    reason = ""
+    python = build.python
+    if build.wheel_file and not build.wheel_file.is_file():
+        reason = f"the wheel {build.wheel_file} does not exist"
+    elif python and not python.exists():
+        reason = f"the interpreter {python} does not exist"
+    elif python and not (python.is_file() and os.access(python, os.X_OK)):
+        reason = f"{python} is not an interpreter that can be executed"
+    elif build.tree and not (build.tree / "triton" / "__init__.py").is_file():
+        reason = f"{build.tree} holds no triton package"
+    if reason:
+        raise PreflightError(
+            f"build {build.name}: {reason}",
+            check="build-source",
+            hint="Check the path, on the command line or under [builds] in zlbench.toml.",
+        )
+
+
 def probe(
     python: Path, entries: tuple[str, ...], *, torch: bool, installer: Installer, timeout_s: float, name: str
 ) -> Observed:
