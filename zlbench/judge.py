@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ class Verdict(str, Enum):
     NO_ROWS = "NO_ROWS"
     INCOMPLETE = "INCOMPLETE"
     CACHE_NOT_FRESH = "CACHE_NOT_FRESH"
+    NOT_COMPARABLE = "NOT_COMPARABLE"
 
 
 class MachineCode(str, Enum):
@@ -101,7 +102,7 @@ class Judgement:
     @property
     def failed(self) -> bool:
         """Whether the operator could not be judged as asked."""
-        return self.verdict in (Verdict.NO_ROWS, Verdict.INCOMPLETE, Verdict.CACHE_NOT_FRESH)
+        return self.verdict not in (Verdict.IR_CHANGED, Verdict.NO_IR_DIFF, Verdict.NO_TRITON)
 
 
 def judge(a: SideFacts, b: SideFacts) -> Judgement:
@@ -132,6 +133,12 @@ def judge(a: SideFacts, b: SideFacts) -> Judgement:
         rows_expected=max(_expected(a), _expected(b)),
         changed_kernels=tuple(sorted(ir_changed | code_changed)),
     )
+
+
+def not_comparable(judgement: Judgement, reason: str) -> Judgement:
+    """Withdraw a verdict: the two sides answered different questions."""
+    verdict = Verdict.NOT_COMPARABLE
+    return replace(judgement, verdict=verdict, reason=reason, next_step=_next_step(verdict, judgement.machine_code))
 
 
 def _ir_changed(a: SideFacts, b: SideFacts, comparison: IrComparison, *, whole: bool) -> set[str]:
@@ -208,6 +215,7 @@ def _next_step(verdict: Verdict, code: MachineCode) -> str:
         Verdict.NO_TRITON: "nothing to compare",
         Verdict.INCOMPLETE: "see run.log",
         Verdict.CACHE_NOT_FRESH: "drop --share-cache",
+        Verdict.NOT_COMPARABLE: "one caliber for both",
     }[verdict]
 
 

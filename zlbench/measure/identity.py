@@ -43,8 +43,13 @@ def _dirty(root: Path) -> bool | None:
     return bool(outcome.stdout.strip()) if outcome.ok else None
 
 
-def caliber_of(request: Request, spec: CellSpec, manifest: Manifest, facts: SuiteFacts, *, ran: list[Any]) -> Caliber:
-    """Every condition of one cell; `ran` are the shapes that its rows really had."""
+def caliber_of(
+    request: Request, spec: CellSpec, manifest: Manifest, facts: SuiteFacts, *, shapes: Mapping[str, list[Any]]
+) -> Caliber:
+    """Every condition of one cell; `shapes` are those that its benchmark announced before the first row.
+
+    Not those that ran: a side that died half-way was still asked the same question.
+    """
     resolved = request.resolved
     return Caliber(
         backend=spec.backend,
@@ -54,7 +59,7 @@ def caliber_of(request: Request, spec: CellSpec, manifest: Manifest, facts: Suit
         bench_level=spec.level,
         mode=spec.mode,
         shape_mode=spec.shape_mode,
-        shapes_hash=shapes_hash({spec.op: ran}) if ran else None,
+        shapes_hash=shapes_hash(shapes) if shapes else None,
         dtypes=spec.dtypes or None,
         configs=spec.configs if request.backend.deviceless else None,
         autotune_mode="policy" if request.backend.deviceless else "record",
@@ -79,16 +84,13 @@ def write_identity(
 ) -> RunIdentity:
     """Write run_identity.json of a cell that has ended, from what was asked for and what its process reported."""
     cell_dir = Path(spec.out_dir)
-    rows = read_json_lines(cell_dir / "rows.jsonl")
-    ran: list[Any] = []
-    for row in rows:
-        if row.get("shape") is not None and row["shape"] not in ran:
-            ran.append(row["shape"])
+    events = read_json_lines(cell_dir / "events.jsonl")
+    announced = {event["op"]: event["shapes"] for event in events if event["event"] == "planned"}
     process: Mapping[str, Any] = store.read_json(cell_dir / "process.json") or {}
     identity = RunIdentity(
         op=spec.op,
         side=spec.side,
-        caliber=caliber_of(request, spec, manifest, facts, ran=ran),
+        caliber=caliber_of(request, spec, manifest, facts, shapes=announced),
         build=manifest.fingerprint(),
         switches=dict(side.switches),
         provider=request.provider.name,

@@ -10,11 +10,11 @@ from typing import Any
 
 from zlbench import guard, store
 from zlbench.axis import shown
-from zlbench.cost_table import read_costs
 from zlbench.cells import CellOutcome, CellSpec, CellState
+from zlbench.cost_table import read_costs
 from zlbench.errors import ExitCode
 from zlbench.identity import RunIdentity, read_identity
-from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge
+from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge, not_comparable
 from zlbench.measure.prepare import Prepared, make_work_dir, tidy_work_dir, worker_specs
 from zlbench.measure.request import Request, make_cells
 from zlbench.measure.runner import CellRunner, Clock, Finished
@@ -80,12 +80,14 @@ class Screen:
         stamps = self.request.axis.stamps
         a, b = (SideFacts.read(self.root / pair / side, stamps) for side in ("A", "B"))
         judgement = judge(a, b)
-        identities = [read_identity(self.root / pair / side) for side in ("A", "B")]
-        complaints = guard.complaints(*identities, self.request.axis, op=spec.op)
-        if a.rows and b.rows:
-            guard.refuse(complaints)
+        before, after = (read_identity(self.root / pair / side) for side in ("A", "B"))
+        complaints = guard.complaints(before, after, self.request.axis, op=spec.op)
+        fatal = [complaint for complaint in complaints if complaint.severity is guard.Severity.REFUSE]
+        self.notes += [str(complaint) for complaint in complaints]
+        if fatal and a.rows and b.rows and not self.request.resolved.flag("allow_caliber_mismatch"):
+            judgement = not_comparable(judgement, "; ".join(str(complaint) for complaint in fatal))
         selection = next(item for item in self.request.selections if item.op == spec.op)
-        self.lines[pair] = _line(selection, spec, pair, a.outcome, b.outcome, judgement, identities[0])
+        self.lines[pair] = _line(selection, spec, pair, a.outcome, b.outcome, judgement, before)
         if is_dead_switch(self.request, judgement):
             switch = ",".join(item.name for item in self.request.switched)
             self.notes.append(f"SWITCH_NO_IR_DIFF op={spec.op} switch={switch}")
@@ -100,7 +102,7 @@ class Screen:
         """What the command ends with."""
         lines = self.sorted_lines()
         judged = [line for line in lines if not line.judgement.failed]
-        if any(line.judgement.verdict is Verdict.CACHE_NOT_FRESH for line in lines):
+        if any(line.judgement.verdict in (Verdict.CACHE_NOT_FRESH, Verdict.NOT_COMPARABLE) for line in lines):
             return ExitCode.NOT_COMPARABLE
         if lines and not judged:
             return _worst(line for line in lines)
