@@ -1,7 +1,7 @@
 """Opcodes of many cubins with one run of nvdisasm for each architecture.
 
 nvdisasm works for a quarter of a second before it reads its file, and for 15 us on each instruction. An
-opcode depends on few of an instruction's 128 bits, so one representative of each pattern of these bits is laid
+opcode depends on few of an instruction's 128 bits, so one representative of each pattern of these bits goes
 into a raw image, which is disassembled once: 0.3 s for one kernel becomes 0.3 s for a thousand.
 """
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from zlbench.code.tools import Run
 
-# Volta and later: opcode and operand form in bits 0 to 11, then predicate, registers and immediates, modifiers
-# in bits 72 to 104, then scheduling. Compared with listings of whole files, this told every opcode of every
-# kernel tried on sm_80, sm_90 and sm_100.
+# Volta and later: opcode and operand form in bits 0 to 11, predicate, registers and immediates, modifiers in
+# bits 72 to 104, scheduling. Compared with listings of whole files, this told every opcode of every kernel
+# tried on sm_80, sm_90 and sm_100.
 _INSTRUCTION = struct.Struct("<QQ")
 _OPCODE = (1 << 12) - 1
 _MODIFIERS = (1 << 33) - 1

@@ -65,7 +65,10 @@ def fingerprint_dir(root: Path, stamps: Sequence[str] = (), *, workers: int | No
     if not root.is_dir():
         raise IrError(f"no IR directory {root}")
     paths = sorted(
-        Path(folder, name) for folder, _, names in os.walk(root) for name in names if name.endswith(".ttgir")
+        Path(folder, name)
+        for folder, _, names in os.walk(root, onerror=_unreadable)
+        for name in names
+        if name.endswith(".ttgir")
     )
     digests = fingerprint_files(paths, stamps, workers=workers)
     files = {path.relative_to(root).as_posix(): digest for path, digest in digests.items()}
@@ -107,6 +110,11 @@ def compare(a: IrFingerprint, b: IrFingerprint) -> IrComparison:
         only_b=tuple(sorted(b.files.keys() - a.files.keys())),
         equal=tuple(path for path in both if a.files[path] == b.files[path]),
     )
+
+
+def _unreadable(error: OSError) -> None:
+    """os.walk skips a folder that it cannot read; its kernels must not look as if they had not been compiled."""
+    raise IrError(f"cannot read {error.filename}: {error.strerror}") from error
 
 
 def _fingerprint_file(path: Path, stamps: tuple[str, ...]) -> str:

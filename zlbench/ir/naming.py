@@ -1,4 +1,4 @@
-"""File names for the variants of one kernel in one row: short, safe, and the same on both sides of a comparison."""
+"""File names for the variants of one kernel in one row: short, safe, equal on both sides of a comparison."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class VariantParams:
 def variant_stems(group: Sequence[VariantParams]) -> list[str]:
     """One file stem for each variant of one kernel in one row.
 
-    `BSM128_BSN64_w4s3__fp16__Mdiv16`: the constexprs and options that differ within the group, warps and stages
-    always, then, only where names would still be equal, types, alignment, and a piece of a digest. Equal
-    parameters give equal names whatever their order; two variants with equal parameters get `_2`.
+    `BSM128_BSN64_w4s3__fp16__Mdiv16`: the constexprs and options that differ within the group, warps and
+    stages always, then, only where names would still be equal, types, alignment, and a piece of a digest.
+    Equal parameters give equal names whatever their order; a second variant with equal parameters gets `_2`.
     """
     short = short_names(group)
     stems = [_main(variant, group, short) for variant in group]
@@ -62,8 +62,8 @@ def variant_stems(group: Sequence[VariantParams]) -> list[str]:
 def short_names(group: Sequence[VariantParams]) -> dict[str, str]:
     """Constexpr or option name to its short form, for those that differ within the group.
 
-    Words become initials (`BLOCK_SIZE_M` is `BSM`), a single word stays. Names whose initials collide are spelt
-    out further, letter by letter, until they can be told apart.
+    Words become initials (`BLOCK_SIZE_M` is `BSM`), a single word stays. Names whose initials collide are
+    spelt out further, letter by letter, until they can be told apart.
     """
     names = [*_differing(group, _constexprs), *_differing(group, _options)]
     short: dict[str, str] = {}
@@ -115,7 +115,7 @@ def legend(groups: Mapping[str, Sequence[VariantParams]]) -> str:
 
 
 def row_dirname(label: str) -> str:
-    """A folder name for a row: readable, one path component whatever the label, and distinct for distinct labels."""
+    """A folder name for a row: readable, one path component for any label, another for another label."""
     name = _UNSAFE.sub("_", label.replace(" ", "")).strip("._-")[:_LONGEST] or "row"
     # A piece of the label's digest where the readable part lost something of it.
     return (
@@ -191,18 +191,7 @@ def _differing(
 ) -> list[str]:
     """Names whose value is not the same in all members, sorted: the order of the members must not matter."""
     names = sorted({name for variant in group for name in values(variant)})
-    missing = object()
-    return [
-        name
-        for name in names
-        if len(
-            {
-                _text(values(variant).get(name, missing)) if name in values(variant) else None
-                for variant in group
-            }
-        )
-        > 1
-    ]
+    return [name for name in names if len({_text(values(variant).get(name)) for variant in group}) > 1]
 
 
 def _constexprs(variant: VariantParams) -> Mapping[str, object]:
@@ -221,7 +210,7 @@ def _initials(name: str, letters: int) -> str:
 
 
 def _distinct(short: Mapping[str, str]) -> dict[str, str]:
-    """Last resort for names that differ in nothing a file name shows (`a_b` and `a.b`, upper and lower case)."""
+    """Last resort for names that differ in nothing a file name shows, such as upper and lower case."""
     counts = Counter(value.lower() for value in short.values())
     taken: Counter[str] = Counter()
     out = {}
@@ -269,9 +258,10 @@ def _described(variant: VariantParams) -> str:
         f"num_ctas={variant.num_ctas}",
     ]
     parts += [f"maxnreg={variant.maxnreg}"] if variant.maxnreg is not None else []
+    arguments = dict.fromkeys(variant.specialisation, "") | dict(variant.signature)
     parts += [
-        f"{name}: {kind}" + (f" {variant.specialisation[name]}" if variant.specialisation.get(name) else "")
-        for name, kind in variant.signature.items()
+        " ".join(filter(None, (f"{name}:", kind, variant.specialisation.get(name))))
+        for name, kind in arguments.items()
     ]
     return ", ".join(parts)
 
@@ -289,7 +279,8 @@ def _safe(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    return f"{type(value).__name__}:{value}" if isinstance(value, bool) else str(value)
+    # An address in a representation differs from process to process, and says nothing.
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", str(value))
 
 
 def _plain(values: Mapping[str, object]) -> list[list[str]]:

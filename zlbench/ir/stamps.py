@@ -149,7 +149,9 @@ def _dictionaries(line: str) -> list[tuple[int, list[tuple[int, int]]]]:
         elif found in "{([<":
             stack.append((found, match.start(), []))
         elif found in _CLOSES:
-            if not stack or stack[-1][0] != _CLOSES[found]:
+            if not stack:
+                continue  # closes what an earlier line opened: `}) {a = 1} : (i32) -> i32`
+            if stack[-1][0] != _CLOSES[found]:
                 return []
             opener, start, commas = stack.pop()
             if opener == "{" and not _is_parameter_list(line, start):
