@@ -100,9 +100,7 @@ class Benchmark:
         self.shapes = [as_tuple(shape) for shape in entry.get("shapes", self.DEFAULT_SHAPES)]
         self.shape_desc = entry.get("shape_desc", self.DEFAULT_SHAPE_DESC)
         if Config.bench_level is BenchLevel.COMPREHENSIVE and not Config.query:
-            self.shapes = list(
-                dict.fromkeys([*self.shapes, *(as_tuple(s) for s in self.set_more_shapes() or ())])
-            )
+            self.shapes = list(dict.fromkeys([*self.shapes, *(as_tuple(s) for s in self.set_more_shapes() or ())]))
 
     def set_more_shapes(self) -> Sequence[Any] | None:
         """Further shapes of --level=comprehensive."""
@@ -126,10 +124,7 @@ class Benchmark:
         args = [item for item in input_tuple if not isinstance(item, dict)]
         kwargs = {key: value for item in input_tuple if isinstance(item, dict) for key, value in item.items()}
         if self.is_backward:
-            args = [
-                a.clone().requires_grad_() if torch.is_tensor(a) and a.is_floating_point() else a
-                for a in args
-            ]
+            args = [a.clone().requires_grad_() if torch.is_tensor(a) and a.is_floating_point() else a for a in args]
         return args, kwargs
 
     def record_shapes(self, *args: Any, **kwargs: Any) -> Any:
@@ -195,9 +190,7 @@ class Benchmark:
         for dtype in self.to_bench_dtypes:
             rows = list(self._rows(dtype))
             total += len(rows)
-            failed += [
-                f"{dtype} {row.shape_detail}: {row.error_msg}" for row in rows if row.error_msg is not None
-            ]
+            failed += [f"{dtype} {row.shape_detail}: {row.error_msg}" for row in rows if row.error_msg is not None]
             result = BenchmarkResult(
                 op_name=self.op_name,
                 dtype=str(dtype),

@@ -155,9 +155,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if not Config.record_json or not (
-        report.when == "call" or (report.when == "setup" and not report.passed)
-    ):
+    if not Config.record_json or not (report.when == "call" or (report.when == "setup" and not report.passed)):
         return
     # longreprtext is the whole text; a skip's text ends in its reason.
     reason = None if report.passed else report.longreprtext

@@ -118,8 +118,7 @@ class BenchmarkResult:
             columns += [f"{'Torch GBPS ':>20}", f"{'Gems GBPS ':>20}"]
         header = " ".join([*columns, f"{'Size Detail':>20}\n"])
         title = (
-            f"\nOperator: {self.op_name}  Performance Test "
-            f"(dtype={self.dtype}, mode={self.mode},level={self.level})\n"
+            f"\nOperator: {self.op_name}  Performance Test (dtype={self.dtype}, mode={self.mode},level={self.level})\n"
         )
         return title + header + "-" * len(header) + "\n" + "".join(_line(row) for row in self.result)
 

@@ -31,9 +31,7 @@ def torch_attention(q, k, v, causal):
     if causal and q.shape[2] != k.shape[2]:
         ones = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
         mask, causal = ones.tril(k.shape[2] - q.shape[2]), False
-    return torch.nn.functional.scaled_dot_product_attention(
-        q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=True
-    )
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=True)
 
 
 @pytest.mark.attention

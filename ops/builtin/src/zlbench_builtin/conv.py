@@ -26,18 +26,14 @@ def conv2d_kernel(
         channel = ks // (R * S)
         iy = y0[:, None] + (ks // S % R)[None, :]
         ix = x0[:, None] + (ks % S)[None, :]
-        inside = (
-            (iy >= 0) & (iy < H) & (ix >= 0) & (ix < W) & (pixels < PIXELS)[:, None] & (ks < taps)[None, :]
-        )
+        inside = (iy >= 0) & (iy < H) & (ix >= 0) & (ix < W) & (pixels < PIXELS)[:, None] & (ks < taps)[None, :]
         at = ((image[:, None] * C + channel[None, :]).to(tl.int64) * H + iy) * W + ix
         x = tl.load(x_ptr + at, mask=inside, other=0.0)
         w_at = filters[None, :] * taps + ks[:, None]
         w = tl.load(w_ptr + w_at, mask=(filters < F)[None, :] & (ks < taps)[:, None], other=0.0)
         acc = tl.dot(x, w, acc)
     out = (image[:, None].to(tl.int64) * F + filters[None, :]) * (OH * OW) + (pixels % (OH * OW))[:, None]
-    tl.store(
-        y_ptr + out, acc.to(y_ptr.dtype.element_ty), mask=(pixels < PIXELS)[:, None] & (filters < F)[None, :]
-    )
+    tl.store(y_ptr + out, acc.to(y_ptr.dtype.element_ty), mask=(pixels < PIXELS)[:, None] & (filters < F)[None, :])
 
 
 def conv2d(x: torch.Tensor, weight: torch.Tensor, stride: int = 1, padding: int = 0) -> torch.Tensor:

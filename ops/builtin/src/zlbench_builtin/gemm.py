@@ -16,9 +16,7 @@ from .runtime import pruned_to_shared_mem, tuning_space
 
 
 def _config(m: int, n: int, k: int, stages: int, warps: int) -> triton.Config:
-    return triton.Config(
-        {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, num_stages=stages, num_warps=warps
-    )
+    return triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, num_stages=stages, num_warps=warps)
 
 
 # A sensible one first: compile-only runs take the first that fits, and so do people without time for a sweep.

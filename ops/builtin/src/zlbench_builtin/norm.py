@@ -56,6 +56,7 @@ def layer_norm_loop_kernel(x_ptr, w_ptr, b_ptr, y_ptr, N, stride, eps, BLOCK_N: 
     rstd = tl.rsqrt(m2 / N + eps)
     for start in range(0, N, BLOCK_N):
         mask = start + cols < N
+        # Second and last use of these values: let them leave the cache first.
         x = tl.load(x_ptr + start + cols, mask=mask, other=0.0, eviction_policy="evict_first").to(tl.float32)
         w = tl.load(w_ptr + start + cols, mask=mask, other=0.0).to(tl.float32)
         b = tl.load(b_ptr + start + cols, mask=mask, other=0.0).to(tl.float32)
@@ -83,9 +84,7 @@ def layer_norm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: f
             num_warps=min(max(block // 512, 1), 16),
         )
     else:
-        layer_norm_loop_kernel[grid](
-            rows, weight, bias, y, n, rows.stride(0), eps, BLOCK_N=_LOOP_BLOCK, num_warps=8
-        )
+        layer_norm_loop_kernel[grid](rows, weight, bias, y, n, rows.stride(0), eps, BLOCK_N=_LOOP_BLOCK, num_warps=8)
     return y.view(x.shape)
 
 

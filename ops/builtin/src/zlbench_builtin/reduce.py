@@ -113,9 +113,7 @@ def argmax(x: torch.Tensor) -> torch.Tensor:
     chunks = triton.cdiv(n, _CHUNK)
     value = torch.empty((m, chunks), dtype=torch.float32, device=x.device)
     index = torch.empty((m, chunks), dtype=torch.int32, device=x.device)
-    argmax_kernel[(m, chunks)](
-        rows, rows, value, index, n, CHUNK=_CHUNK, INDEXED=False, LAST=False, num_warps=8
-    )
+    argmax_kernel[(m, chunks)](rows, rows, value, index, n, CHUNK=_CHUNK, INDEXED=False, LAST=False, num_warps=8)
     block = triton.next_power_of_2(chunks)
     argmax_kernel[(m, 1)](value, index, value, out, chunks, CHUNK=block, INDEXED=True, LAST=True, num_warps=1)
     return out

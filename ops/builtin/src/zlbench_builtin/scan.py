@@ -39,9 +39,7 @@ def cumsum_chunk_kernel(x_ptr, total_ptr, y_ptr, N, CHUNK: tl.constexpr, CHUNKS:
     row = tl.program_id(0).to(tl.int64)
     chunk = tl.program_id(1)
     before = tl.arange(0, CHUNKS)
-    base = tl.sum(
-        tl.load(total_ptr + row * tl.num_programs(1) + before, mask=before < chunk, other=0.0), axis=0
-    )
+    base = tl.sum(tl.load(total_ptr + row * tl.num_programs(1) + before, mask=before < chunk, other=0.0), axis=0)
     cols = chunk * CHUNK + tl.arange(0, CHUNK)
     x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=0.0).to(tl.float32)
     y = base + tl.associative_scan(x, 0, _add)
@@ -56,9 +54,7 @@ def cumsum(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(rows)
     if n <= _ONE_BLOCK_MAX:
         block = triton.next_power_of_2(n)
-        cumsum_row_kernel[(m,)](
-            rows, y, n, BLOCK_N=block, num_warps=8 if block >= 2048 else 4 if block >= 256 else 1
-        )
+        cumsum_row_kernel[(m,)](rows, y, n, BLOCK_N=block, num_warps=8 if block >= 2048 else 4 if block >= 256 else 1)
     else:
         chunks = triton.cdiv(n, _CHUNK)
         total = torch.empty((m, chunks), dtype=torch.float32, device=x.device)

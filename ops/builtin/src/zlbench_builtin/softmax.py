@@ -42,8 +42,7 @@ def softmax_online_kernel(x_ptr, y_ptr, N, stride_x, stride_y, BLOCK_N: tl.const
     total = tl.sum(tl.where(m > -float("inf"), z * tl.exp(m - row_max), 0.0), axis=0)
     for start in range(0, N, BLOCK_N):
         mask = start + cols < N
-        # Second and last use of these values: let them leave the cache first.
-        x = tl.load(x_ptr + start + cols, mask=mask, other=0.0, eviction_policy="evict_first").to(tl.float32)
+        x = tl.load(x_ptr + start + cols, mask=mask, other=0.0).to(tl.float32)
         y = tl.exp(x - row_max) / total
         tl.store(y_ptr + start + cols, y.to(y_ptr.dtype.element_ty), mask=mask)
 

@@ -15,9 +15,7 @@ _BITS = 4
 
 
 @triton.jit
-def sort_bitonic_kernel(
-    x_ptr, values_ptr, indices_ptr, N, stride, BLOCK: tl.constexpr, DESCENDING: tl.constexpr
-):
+def sort_bitonic_kernel(x_ptr, values_ptr, indices_ptr, N, stride, BLOCK: tl.constexpr, DESCENDING: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK)
     mask = cols < N
@@ -89,9 +87,7 @@ def radix_scatter_kernel(
 
 
 @triton.jit
-def sort_decode_kernel(
-    key_ptr, index_ptr, values_ptr, indices_ptr, N, BLOCK: tl.constexpr, DESCENDING: tl.constexpr
-):
+def sort_decode_kernel(key_ptr, index_ptr, values_ptr, indices_ptr, N, BLOCK: tl.constexpr, DESCENDING: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     mask = cols < N
@@ -100,9 +96,7 @@ def sort_decode_kernel(
         key = ~key
     value = value_of_key(key.to(tl.uint32), values_ptr.dtype.element_ty)
     tl.store(values_ptr + row * N + cols, value, mask=mask)
-    tl.store(
-        indices_ptr + row * N + cols, tl.load(index_ptr + row * N + cols, mask=mask).to(tl.int64), mask=mask
-    )
+    tl.store(indices_ptr + row * N + cols, tl.load(index_ptr + row * N + cols, mask=mask).to(tl.int64), mask=mask)
 
 
 def _radix_sort(rows: torch.Tensor, values: torch.Tensor, indices: torch.Tensor, descending: bool) -> None:

@@ -23,9 +23,7 @@ def embedding(index: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
     index, table = index.contiguous(), table.contiguous()
     y = torch.empty((*index.shape, d), dtype=table.dtype, device=table.device)
     block = triton.next_power_of_2(d)
-    embedding_kernel[(index.numel(),)](
-        index, table, y, d, BLOCK_D=block, num_warps=min(max(block // 512, 1), 8)
-    )
+    embedding_kernel[(index.numel(),)](index, table, y, d, BLOCK_D=block, num_warps=min(max(block // 512, 1), 8))
     return y
 
 
@@ -71,8 +69,6 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor, ignore_index: int 
     logits, labels = logits.contiguous(), labels.contiguous()
     loss = torch.empty(n, dtype=torch.float32, device=logits.device)
     out = torch.empty((), dtype=logits.dtype, device=logits.device)
-    cross_entropy_kernel[(n,)](
-        logits, labels, loss, v, logits.stride(0), ignore_index, BLOCK=_VOCAB_BLOCK, num_warps=8
-    )
+    cross_entropy_kernel[(n,)](logits, labels, loss, v, logits.stride(0), ignore_index, BLOCK=_VOCAB_BLOCK, num_warps=8)
     mean_kept_kernel[(1,)](loss, labels, out, n, ignore_index, BLOCK=1024, num_warps=4)
     return out
