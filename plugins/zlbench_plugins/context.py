@@ -110,7 +110,7 @@ def current() -> CellContext:
     if _current is None:
         path = os.environ.get("ZL_CELL_SPEC")
         if not path:
-            raise RuntimeError("zlbench plugins need a cell: start them through zlbench, or set ZL_CELL_SPEC to a cell.json")
+            raise RuntimeError("zlbench plugins need a cell: start them through zlbench, or set ZL_CELL_SPEC")
         activate(CellContext(CellSpec.from_json(json.loads(Path(path).read_text(encoding="utf-8")))))
     assert _current is not None
     return _current

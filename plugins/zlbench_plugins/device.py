@@ -35,7 +35,7 @@ def vendors_loaded(modules: Any) -> set[str]:
     found = set()
     for name in list(modules):
         parts = name.split(".")
-        for before, segment in zip(parts, parts[1:], strict=False):
+        for before, segment in zip(parts[:-1], parts[1:], strict=True):
             if before == "backend" and segment.startswith("_") and not segment.startswith("__"):
                 found.add(segment[1:])
     return found

@@ -23,7 +23,7 @@ class DevicelessUtils:
         self._properties = dict(properties)
         self._handles = itertools.count(1)
 
-    def load_binary(self, name: str, kernel: bytes, shared: int, device: int) -> tuple[object, int, int, int, int]:
+    def load_binary(self, _name: str, _kernel: bytes, _shared: int, _device: int) -> tuple[object, int, int, int, int]:
         """Give out a handle of its own for each binary, so that launches can be joined to kernels.
 
         Returns (module, function, registers, spills, threads at most); the two costs are read from the binary
@@ -34,7 +34,7 @@ class DevicelessUtils:
     def unload_module(self, module: object) -> None:
         """Nothing was loaded (asked for since Triton 3.9)."""
 
-    def get_device_properties(self, device: int) -> dict[str, Any]:
+    def get_device_properties(self, _device: int) -> dict[str, Any]:
         """Properties of the target, from the backend's table; bytes, MHz and counts as Triton's own drivers give."""
         return dict(self._properties)
 
@@ -48,11 +48,13 @@ class DevicelessLauncher:
         self.src = src
         self.metadata = metadata
 
-    def __call__(
-        self, gx: int, gy: int, gz: int, stream: int, function: int, packed: object, launch_metadata: object,
-        enter: Callable[[object], None] | None, leave: Callable[[object], None] | None, *args: object,
-    ) -> None:  # fmt: skip
-        """Tell `on_grid` and the hook chains about one launch."""
+    def __call__(self, gx: int, gy: int, gz: int, *rest: Any) -> None:
+        """Tell `on_grid` and the hook chains about one launch.
+
+        After the grid, Triton passes stream, function, packed metadata, launch metadata, enter hook, exit hook, and
+        the kernel's arguments.
+        """
+        launch_metadata, enter, leave = rest[3:6]
         notify = type(self).on_grid
         if notify is not None:
             notify((int(gx), int(gy), int(gz)))
@@ -72,68 +74,85 @@ def fake_benchmarker() -> Bench:
     return bench
 
 
+class DeviceAnswers:
+    """What Triton asks its driver about the current device, answered from a table; mixed into Triton's own base class.
+
+    Args:
+        gpu_target: Triton's GPUTarget.
+        properties: as `DevicelessUtils` takes them.
+    """
+
+    def __init__(self, gpu_target: Any, properties: Mapping[str, Any]) -> None:
+        self._target = gpu_target
+        self.utils = DevicelessUtils(properties)
+        self.launcher_cls = DevicelessLauncher
+
+    @classmethod
+    def is_active(cls) -> bool:
+        """Say yes: this driver is set, never probed for."""
+        return True
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        """Nothing is compiled for the host, so any name will do."""
+        return ty
+
+    def get_current_target(self) -> Any:
+        """The target that was chosen."""
+        return self._target
+
+    def get_active_torch_device(self) -> Any:
+        """Tensors without storage."""
+        import torch
+
+        return torch.device("meta")
+
+    def get_current_device(self) -> int:
+        """The only one."""
+        return 0
+
+    def set_current_device(self, _device: int) -> None:
+        """There is only one."""
+
+    def get_current_stream(self, _device: int = 0) -> int:
+        """A stream on which nothing runs."""
+        return 0
+
+    def get_device_capability(self, _device: int = 0) -> tuple[int, int]:
+        """Compute capability of a CUDA target; (0, 0) for others, which have none."""
+        arch = self._target.arch
+        return divmod(arch, 10) if isinstance(arch, int) else (0, 0)
+
+    def get_device_interface(self) -> Any:
+        """Torch's module for a device on which nothing has to be waited for."""
+        import torch
+
+        return torch.cpu
+
+    def get_benchmarker(self) -> Bench:
+        """A benchmarker that compiles and does not measure."""
+        return fake_benchmarker()
+
+    def get_empty_cache_for_benchmark(self) -> None:
+        """There is no cache to flush."""
+
+    def clear_cache(self, _cache: object) -> None:
+        """There is no cache to flush."""
+
+    def assemble_tensormap_to_arg(self, _infos: object, args: object) -> object:
+        """Descriptors are not built for a launch that does not happen."""
+        return args
+
+    def allocate_default_profile_scratch(self, _size: int, _alignment: int, _stream: int) -> None:
+        """Nothing runs, so nothing profiles."""
+
+
 def make_driver(target: Target, properties: Mapping[str, Any]) -> Any:
     """Build the driver object for a target; needs triton to be importable, and no device."""
     from triton.backends.compiler import GPUTarget
     from triton.backends.driver import DriverBase
 
-    gpu_target = GPUTarget(target.backend, target.arch, target.warp_size)
-
-    class DevicelessDriver(DriverBase):  # type: ignore[misc,unused-ignore]
-        """Answers Triton's questions about the current device from a table."""
-
-        def __init__(self) -> None:
-            self.utils = DevicelessUtils(properties)
-            self.launcher_cls = DevicelessLauncher
-
-        @classmethod
-        def is_active(cls) -> bool:
-            return True
-
-        def map_python_to_cpp_type(self, ty: str) -> str:
-            return ty
-
-        def get_current_target(self) -> Any:
-            return gpu_target
-
-        def get_active_torch_device(self) -> Any:
-            import torch
-
-            return torch.device("meta")
-
-        def get_current_device(self) -> int:
-            return 0
-
-        def set_current_device(self, device: int) -> None:
-            pass
-
-        def get_current_stream(self, device: int = 0) -> int:
-            return 0
-
-        def get_device_capability(self, device: int = 0) -> tuple[int, int]:
-            return divmod(target.arch, 10) if isinstance(target.arch, int) else (0, 0)
-
-        def get_device_interface(self) -> Any:
-            import torch
-
-            return torch.cpu
-
-        def get_benchmarker(self) -> Bench:
-            return fake_benchmarker()
-
-        def get_empty_cache_for_benchmark(self) -> None:
-            return None
-
-        def clear_cache(self, cache: object) -> None:
-            pass
-
-        def assemble_tensormap_to_arg(self, infos: object, args: object) -> object:
-            return args
-
-        def allocate_default_profile_scratch(self, size: int, alignment: int, stream: int) -> None:
-            return None
-
-    return DevicelessDriver()
+    driver_class = type("DevicelessDriver", (DeviceAnswers, DriverBase), {})
+    return driver_class(GPUTarget(target.backend, target.arch, target.warp_size), properties)
 
 
 def install(target: Target, properties: Mapping[str, Any]) -> Any:
@@ -144,5 +163,5 @@ def install(target: Target, properties: Mapping[str, Any]) -> Any:
     triton.runtime.driver.set_active(driver)
     # `reset_active()` goes back to the default, which would probe for real cards and find none.
     if hasattr(triton.runtime.driver, "_default"):
-        triton.runtime.driver._default = driver  # noqa: SLF001 - the slot has no public name
+        triton.runtime.driver._default = driver  # the slot has no public name
     return driver

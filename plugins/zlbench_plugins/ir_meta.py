@@ -22,6 +22,7 @@ from zlbench_plugins.context import CellContext, current
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _BINARY_SUFFIXES = (".cubin", ".hsaco")
 _TEXT_SUFFIXES = (".amdgcn",)
+_LOWER_SUFFIXES = (".ttir", ".llir", ".ptx")
 
 
 class IrRecorder:
@@ -60,7 +61,7 @@ class IrRecorder:
             self.new_compile_ms += float(record.get("compile_ms") or 0.0)
         self._context.kernels.append(record)
 
-    def loaded(self, module: Any, function: Any, name: str, metadata_group: Any, triton_hash: str) -> None:
+    def loaded(self, _module: Any, function: Any, _name: str, _metadata_group: Any, triton_hash: str) -> None:
         """Triton's load hook: remember which kernel a function handle belongs to."""
         kernel = self._by_hash.get(str(triton_hash))
         if kernel is not None:
@@ -102,9 +103,7 @@ class IrRecorder:
                 self._write(f"{kernel}{suffix}", data)
                 found["binary"] = f"{kernel}{suffix}"
                 found |= _code(data, suffix[1:])
-            elif suffix in _TEXT_SUFFIXES:
-                shutil.copyfile(path, self._dir / f"{kernel}{suffix}")
-            elif self._context.spec.keep_binaries and suffix in (".ttir", ".llir", ".ptx"):
+            elif suffix in _TEXT_SUFFIXES or (self._context.spec.keep_binaries and suffix in _LOWER_SUFFIXES):
                 shutil.copyfile(path, self._dir / f"{kernel}{suffix}")
         return found
 
@@ -115,13 +114,12 @@ class IrRecorder:
         """Milliseconds per stage; for a hit, those of the compilation that filled the cache, if it was ours."""
         note = Path(os.environ.get("TRITON_CACHE_DIR", ".")) / "zlbench-times" / f"{triton_hash}.json"
         if not cache_hit:
-            stages = stage_times(times)
-            stages["compiled_by"] = self._owner
+            fresh = stage_times(times)
             note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(json.dumps(stages), encoding="utf-8")
-            return {key: value for key, value in stages.items() if key != "compiled_by"}
+            note.write_text(json.dumps({**fresh, "compiled_by": self._owner}), encoding="utf-8")
+            return fresh
         if note.is_file():
-            stages = json.loads(note.read_text(encoding="utf-8"))
+            stages: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
             if stages.pop("compiled_by", None) == self._owner:
                 return stages
         self._context.events.append({"event": "foreign_cache_hit", "hash": triton_hash})

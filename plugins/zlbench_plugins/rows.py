@@ -127,7 +127,7 @@ def pytest_collection_modifyitems() -> None:
         return original(self) if getattr(config, "query", False) else runner.run(self)
 
     context.patches.set(benchmark, "run", run)
-    context.patches.set(benchmark, "measured_by_zlbench", True)
+    context.patches.set(benchmark, "measured_by_zlbench", runner)
     overriding = [cls.__name__ for cls in _subclasses(benchmark) if "run" in vars(cls)]
     if overriding:
         context.warn("PATCH_NOT_IN_FORCE", f"{', '.join(overriding)} override run(): their rows keep the suite's own loop")
@@ -158,8 +158,9 @@ def pytest_sessionfinish() -> None:
         context.warn("PATCH_NOT_IN_FORCE", label)
 
 
-def _subclasses(cls: type) -> list[type]:
-    found: list[type] = []
-    for child in cls.__subclasses__():
+def _subclasses(cls: type[Any]) -> list[type[Any]]:
+    found: list[type[Any]] = []
+    children: list[type[Any]] = cls.__subclasses__()
+    for child in children:
         found += [child, *_subclasses(child)]
     return found

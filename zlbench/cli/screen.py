@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from zlbench import store
+from zlbench.builds.environment import installed
+from zlbench.builds.manifest import Manifest
 from zlbench.cli.app import App
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish
@@ -14,7 +16,7 @@ from zlbench.errors import ExitCode, UsageError, ZlbenchError
 from zlbench.measure.prepare import Prepared, prepare, worker_specs
 from zlbench.measure.request import Request, make_cells, make_request
 from zlbench.screen import table
-from zlbench.screen.command import Screen, header, plan_data
+from zlbench.screen.command import CACHE, Screen, header, plan_data
 from zlbench.settings import axis_of
 from zlbench.text import plural, seconds
 
@@ -154,26 +156,26 @@ def dry_run(app: App, request: Request) -> ExitCode:
         made = "made" if label in manifests else "to be made"
         app.result(f"  {label}  {build.name} ({build.requirement or build.python or build.tree}, {made})")
     if len(manifests) == len(request.builds):
-        for worker in worker_specs_for_show(request, manifests, root, app.env):
+        for worker in _worker_commands(request, manifests, root, app.env):
             app.result(f"  {worker}")
     for cell in cells:
         app.result(f"  {cell.cell:<28} pytest {cell.node}")
     return ExitCode.OK
 
 
-def _known_manifests(app: App, request: Request) -> dict[str, object]:
-    from zlbench.builds.environment import installed
-
+def _known_manifests(app: App, request: Request) -> dict[str, Manifest]:
     by_spec = {manifest.spec_digest: manifest for manifest in installed(app.home)}
     return {
         label: by_spec[build.digest()] for label, build in request.builds.items() if build.digest() in by_spec
     }
 
 
-def worker_specs_for_show(request: Request, manifests: Mapping[str, object], root: Path, env: Mapping[str, str]) -> list[str]:
+def _worker_commands(
+    request: Request, manifests: Mapping[str, Manifest], root: Path, env: Mapping[str, str]
+) -> list[str]:
     """The commands that would be started, with the variables that differ from the caller's."""
     shown = []
-    for worker in worker_specs(request, Prepared(manifests=manifests), work_dir=root / ".cache", env=env):  # type: ignore[arg-type]
+    for worker in worker_specs(request, Prepared(manifests=manifests), work_dir=root / CACHE, env=env):
         own = [f"{key}={value}" for key, value in sorted(worker.env.items()) if env.get(key) != value]
         shown.append(f"{worker.side}: {shlex.join(['env', *own, *worker.argv])}")
     return shown

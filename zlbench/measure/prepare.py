@@ -43,7 +43,8 @@ def prepare(
     Raises:
         PreflightError: a build cannot be made or is not what it was, both sides are one, a switch is read nowhere.
     """
-    proctree.adopt_orphans()
+    # A driver that was killed outright may have left processes of its cells behind, still using the machine.
+    proctree.sweep()
     manifests = {
         label: ensure(build, home=home, env=_pip_env(env), log=log, install=install, side=label)
         for label, build in request.builds.items()

@@ -22,6 +22,7 @@ from zlbench.engine.local import CellEnd, LocalEngine, WorkerSpec
 from zlbench.measure.identity import SuiteFacts, write_identity
 from zlbench.measure.prepare import Prepared
 from zlbench.measure.request import Request
+from zlbench.process import terminable
 
 DISK_FULL_EXIT = 28
 
@@ -72,7 +73,7 @@ class CellRunner:
             else:
                 clear(Path(spec.out_dir))
                 missing.append(spec)
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish") as pool:
+        with terminable(), ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish") as pool:
             for end in self._engine.run(missing, tick=self._collect):
                 self._pending.append(pool.submit(self._finish, end))
                 if end.returncode == DISK_FULL_EXIT:
