@@ -34,6 +34,8 @@ def warm(text: str) -> str:
     from zlbench_plugins.warm_kernel import copy_kernel
 
     tensor = torch.empty(16, device="meta")
+    # The first of these imports Torch's symbolic shapes and sympy, most of a second: once, not in every cell.
+    torch.empty_like(tensor).add(tensor).to(torch.float16).sum()
     try:
         # A kernel object stays bound to the first target that it was compiled for: take a new one each time.
         triton.jit(copy_kernel.fn)[(1,)](tensor, tensor, BLOCK=16)

@@ -11,7 +11,10 @@ Protocol, JSON lines: ``open`` → ``ready`` (what was imported) or ``failed``; 
 from __future__ import annotations
 
 import ctypes
+import gc
+import importlib
 import os
+import pkgutil
 import select
 import signal
 import sys
@@ -25,6 +28,8 @@ from zlbench.proctree import MARKER
 from zlbench.resident import Lines
 
 _PR_SET_PDEATHSIG = 1
+# All but `device`, which does its work at import, for one cell.
+_SHARED = ("autotune_pin", "cases", "context", "failures", "inputs", "ir_meta", "pretty", "rows", "shapes", "timing")
 
 
 class Worker:
@@ -123,7 +128,7 @@ def run_cell(spec: CellSpec) -> int:
 def pytest_arguments(spec: CellSpec) -> list[str]:
     """The command line of a cell: absolute node id, ``--opt=value`` throughout, plugins in order."""
     arguments = [
-        spec.node, "-s", "-q", "--tb=short", "-p", "no:cacheprovider", "--color=no",
+        spec.node, "-s", "-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "--color=no",
         f"--rootdir={spec.suite_root}", f"--mode={spec.mode}", f"--level={spec.level}",
     ]  # fmt: skip
     for plugin in spec.plugins:
@@ -142,7 +147,22 @@ def prepare(message: dict[str, Any]) -> dict[str, str]:
 
     if message.get("torch"):
         import torch  # noqa: F401
-    return _warm_compiler(message.get("targets") or []) if message.get("timer") == "compile" else {}
+    for name in _SHARED:
+        importlib.import_module(f"zlbench_plugins.{name}")
+    for name in message.get("preload") or []:
+        _preload(name)
+    failed = _warm_compiler(message.get("targets") or []) if message.get("timer") == "compile" else {}
+    # Objects that exist now are never garbage of a cell: leave them out of every cell's collections.
+    gc.collect()
+    gc.freeze()
+    return failed
+
+
+def _preload(package: str) -> None:
+    """Import a suite's kernels, which nothing has run yet; its harness is imported anew in every cell."""
+    module = importlib.import_module(package)
+    for info in pkgutil.iter_modules(module.__path__):
+        importlib.import_module(f"{package}.{info.name}")
 
 
 def _warm_compiler(targets: list[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from zlbench.builds.manifest import Manifest
 from zlbench.engine.local import WorkerSpec
 from zlbench.measure.request import Request
 from zlbench.settings.request import environment_without_switches
+from zlbench.suite.provider import BUILTIN
 from zlbench.switchscan import require_known
 
 # Would change what is measured behind the caliber's back: interpreted kernels, a shared or forced cache.
@@ -102,6 +103,8 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
             "torch": manifest.torch_version is not None,
             "timer": request.timer,
             "targets": [target for target in request.targets if target],
+            # With a card, a suite may open the device at import, which a forked cell could not use.
+            "preload": [request.provider.package] if request.provider.name == BUILTIN else [],
         },
     )
 
