@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ class Coster:
             if costs:
                 store.write_json(path / COSTS_FILE, costs)
             if not keep_binaries:
-                _remove_binaries(path / "kernels", records)
+                # The TTGIR of every kernel that was launched has its second link in the readable tree.
+                shutil.rmtree(path / "kernels", ignore_errors=True)
 
     def _look_at(self, binaries: Mapping[str, Path]) -> None:
         cubins = {code: path for code, path in binaries.items() if path.suffix == ".cubin" and path.is_file()}
@@ -76,10 +78,3 @@ def _plain(costs: Costs) -> dict[str, Any]:
         "mix": dict(costs.mix),
     }
 
-
-def _remove_binaries(kernels: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    for record in records:
-        if record.get("binary"):
-            binary = kernels / record["binary"]
-            binary.unlink(missing_ok=True)
-            binary.with_suffix(".amdgcn").unlink(missing_ok=True)

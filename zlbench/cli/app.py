@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -48,14 +50,19 @@ class App:
         given = self.resolved.value("jobs")
         return int(given) if given else len(os.sched_getaffinity(0))
 
+    def hint(self, command: str, *words: str) -> str:
+        """How to call another command from here: through nox where we were called through nox."""
+        rest = shlex.join(words)
+        if self.env.get("NOX_CURRENT_SESSION"):
+            return f"nox -s {command} -- {rest}" if words else f"nox -s {command}"
+        return f"zlbench {command} {rest}".rstrip()
+
     def talk(self, text: str = "") -> None:
         """Say something to the person who waits."""
         say(text)
 
     def result(self, text: str) -> None:
         """Print a result."""
-        import sys
-
         say(text, to=sys.stdout)
 
     def json(self, data: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from zlbench import store
@@ -98,7 +98,7 @@ def _try_status(screen: Screen, error: ZlbenchError) -> None:
 
 def _resume_command(app: App, root: Path) -> str:
     words = list(app.resolved.texts("ops")) or (["--all"] if app.resolved.flag("all") else [])
-    return shlex.join(["nox", "-s", "screen", "--", *words, "--resume", str(root)])
+    return app.hint("screen", *words, "--resume", str(root))
 
 
 def screen_data(screen: Screen, code: ExitCode) -> dict[str, object]:
@@ -131,12 +131,20 @@ def _show(app: App, screen: Screen, code: ExitCode) -> None:
         app.result(note)
     app.result(table.summary(lines, seconds(screen.clock.took_s)))
     app.result(str(_relative(screen.root / "screen.tsv", app.cwd)))
-    changed = [line.op for line in lines if line.judgement.changed_kernels]
-    look = f"look:  zlbench diff {changed[0]}    " if changed else ""
+    for text in _next_steps(app, lines):
+        app.result(text)
+
+
+def _next_steps(app: App, lines: Sequence[table.Line]) -> list[str]:
+    """What one would do next, as commands to paste."""
+    steps = []
+    changed = [line for line in table.by_urgency(lines) if line.judgement.changed_kernels]
     failed = [line for line in lines if line.judgement.failed]
-    go_on = f"why:  zlbench explain {failed[0].judgement.verdict.value}" if failed else ""
-    if look or go_on:
-        app.result(f"{look}{go_on}".rstrip())
+    if changed:
+        steps.append(f"look:  {app.hint('diff', changed[0].op)}")
+    if failed:
+        steps.append(f"why:   {app.hint('explain', failed[0].judgement.verdict.value)}")
+    return steps
 
 
 def _relative(path: Path, cwd: Path) -> Path:

@@ -99,12 +99,16 @@ def to_text(lines: Sequence[Line]) -> list[str]:
     several = len({line.target for line in lines}) > 1
     head = ["op", *(["target"] if several else []), "verdict", "kernels", "IR", "code", "registers", "spills", "shared",
             "cvt", "next"]  # fmt: skip
-    rows = [_row(line, several=several) for line in sorted(lines, key=_order)]
+    rows = [_row(line, several=several) for line in by_urgency(lines)]
     return columns(head, rows, right=frozenset({3 if several else 2}))
 
 
-def _order(line: Line) -> tuple[int, int, str]:
+def by_urgency(lines: Sequence[Line]) -> list[Line]:
     """What needs attention first: failures, changed IR, changed code alone, the rest."""
+    return sorted(lines, key=_order)
+
+
+def _order(line: Line) -> tuple[int, int, str]:
     judgement = line.judgement
     rank = {Verdict.IR_CHANGED: 1, Verdict.NO_IR_DIFF: 2, Verdict.NO_TRITON: 3}.get(judgement.verdict, 0)
     return rank, -(judgement.machine_code is MachineCode.CHANGED), line.op
