@@ -29,6 +29,8 @@ _MM_CONFIGS = tuning_space(
         _config(64, 64, 64, 4, 4),
         _config(16, 64, 128, 4, 4),
         _config(16, 128, 64, 5, 4),
+        # What is left of a skinny fp32 tile in gfx942's 64 KiB.
+        _config(16, 64, 64, 2, 4),
     ]
 )
 

@@ -78,7 +78,8 @@ def topk(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     m = rows.shape[0]
     values = torch.empty((*x.shape[:-1], k), dtype=x.dtype, device=x.device)
     indices = torch.empty((*x.shape[:-1], k), dtype=torch.int64, device=x.device)
-    k2 = triton.next_power_of_2(k)
+    # tl.topk does not compile for one element, so that a pair is kept.
+    k2 = max(triton.next_power_of_2(k), 2)
     # Short rows (experts of a router) need neither a full chunk nor a merge.
     chunk = min(_CHUNK, max(triton.next_power_of_2(n), k2))
     chunks = triton.cdiv(n, chunk)
