@@ -111,14 +111,17 @@ class LocalEngine:
         self._jobs = max(1, jobs)
         self._timeout_s = cell_timeout_s
         self._grace_s = grace_s
+        self._number: dict[str, int] = {}
+        """Place of each cell in the plan."""
 
     def run(self, cells: Sequence[CellSpec], *, tick: Callable[[], None] = lambda: None) -> Iterator[CellEnd]:
         """Run every cell and yield each as it ends; `tick` is called at least twice a second.
 
         Whatever happens, no process of ours is alive when this generator is closed.
         """
-        for cell in cells:
+        for number, cell in enumerate(cells):
             self._lanes[cell.side].queue.append(cell)
+            self._number[cell.cell] = number
         try:
             while any(lane.busy for lane in self._lanes.values()):
                 self._open_lanes()
@@ -149,9 +152,13 @@ class LocalEngine:
                 lane.resident.send({"do": "open", **worker.opening})
 
     def _dispatch(self) -> None:
-        """Start cells while there is room, on the side that runs fewest."""
+        """Start cells while there is room, on the side that runs fewest; one at a time goes in the planned order."""
         while sum(len(lane.running) for lane in self._lanes.values()) < self._jobs:
-            free = [lane for lane in self._lanes.values() if lane.ready and lane.queue]
+            waiting = [lane for lane in self._lanes.values() if lane.queue]
+            if self._jobs == 1:
+                # Else the side whose imports are quicker would go first, now A and now B.
+                waiting = sorted(waiting, key=lambda lane: self._number[lane.queue[0].cell])[:1]
+            free = [lane for lane in waiting if lane.ready]
             if not free:
                 return
             lane = min(free, key=lambda lane: (len(lane.running), -len(lane.queue)))
