@@ -58,7 +58,7 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
     cells = _cells(app, request)
     work = store.create_run_dir(app.runs, ".work", app.now)
     make_work_dir(request, work)
-    clock = Clock(len(cells), app.jobs)
+    clock = Clock(len(cells), request.jobs(app.jobs))
     done: list[Finished] = []
 
     def finished(item: Finished) -> None:
@@ -67,7 +67,7 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
         done.append(item)
 
     runner = CellRunner(
-        request, prepared, worker_specs(request, prepared, work_dir=work, env=app.env), jobs=app.jobs,
+        request, prepared, worker_specs(request, prepared, work_dir=work, env=app.env), jobs=request.jobs(app.jobs),
         on_finished=finished,
     )  # fmt: skip
     try:

@@ -73,7 +73,7 @@ def _note_preflight(root: Path, request: Request, error: ZlbenchError) -> None:
 def _run_to_the_end(screen: Screen, app: App) -> ExitCode:
     """Run; whatever stops it, what was finished stays and the status says so."""
     try:
-        screen.run(app.jobs)
+        screen.run(screen.request.jobs(app.jobs))
     except KeyboardInterrupt:
         screen.write_status("interrupted", ExitCode.INTERRUPTED)
         app.talk(f"interrupted: {plural(len(screen.lines), 'operator')} judged, kept in {screen.root}")

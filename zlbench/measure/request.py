@@ -10,7 +10,7 @@ from typing import Any
 from zlbench import backend as backends
 from zlbench import plugin_plan
 from zlbench.axis import Axis, Side, Switch
-from zlbench.backend import Backend
+from zlbench.backend import Backend, Timer
 from zlbench.builds.spec import Build, BuildKind, parse_build
 from zlbench.cells import CellSpec
 from zlbench.errors import UsageError
@@ -60,8 +60,12 @@ class Request:
 
     @property
     def timer(self) -> str:
-        """The timer that rows will carry."""
-        return self.backend.default_timer.value
+        """The timer that rows will carry. With a card it is the suite's own do_bench, whatever else the card could do."""
+        return Timer.COMPILE.value if self.backend.deviceless else Timer.DIRECT.value
+
+    def jobs(self, asked: int) -> int:
+        """Cells at a time: on a card always one, since two would time each other."""
+        return asked if self.backend.deviceless else 1
 
     def pair_name(self, selection: Selection, target: str) -> str:
         """Directory of an operator below the run's: its name, with the target where there are several."""
