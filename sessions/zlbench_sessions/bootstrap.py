@@ -107,7 +107,7 @@ def _write_command(root: Path, python: Path) -> None:
 def _pip(python: Path, *words: str) -> bool:
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
     # A user's own `user = true` would contradict both a virtual environment and --target.
-    env = {**os.environ, "PIP_USER": "0"}
+    env = {**os.environ, "PIP_USER": "0", "PIP_ROOT_USER_ACTION": "ignore"}
     if subprocess.run(pip, check=False, stdin=subprocess.DEVNULL, env=env).returncode:
         _fail(f"pip could not install {', '.join(words)}", "Its message is above. Is a package index reachable?")
         return False
@@ -145,7 +145,7 @@ def _copy_pip(folder: Path) -> bool:
 
 def _has(module: str) -> bool:
     """Ask a new process: after an installation this one would not see the new module."""
-    probe = [sys.executable, "-c", f"import venv, {module}"]
+    probe = [sys.executable, "-c", f"import venv, {module}; {module}.__file__.strip()"]
     return subprocess.run(probe, check=False, capture_output=True).returncode == 0
 
 
