@@ -58,9 +58,7 @@ def _with_numbers_of(a_lines: Sequence[str], b_lines: Sequence[str]) -> list[str
     names: dict[str, str] = {}
     taken: set[str] = set()
     for a_start, b_start, size in matcher.get_matching_blocks():
-        for a_line, b_line in zip(
-            a_lines[a_start : a_start + size], b_lines[b_start : b_start + size], strict=True
-        ):
+        for a_line, b_line in zip(a_lines[a_start : a_start + size], b_lines[b_start : b_start + size], strict=True):
             for in_a, in_b in zip(_values(a_line), _values(b_line), strict=True):
                 # A value of A stands for one of B at most, or a difference could be renamed away.
                 if in_b not in names and in_a not in taken:

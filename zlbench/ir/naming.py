@@ -101,14 +101,9 @@ def legend(groups: Mapping[str, Sequence[VariantParams]]) -> str:
         lines += [f"## {folder}", ""]
         lines += [f"- `{short}` = `{name}`" for name, short in short_names(group).items() if short != name]
         common = _common(group)
-        lines += (
-            ["- in all: " + ", ".join(f"`{name}={value}`" for name, value in common.items())]
-            if common
-            else []
-        )
+        lines += ["- in all: " + ", ".join(f"`{name}={value}`" for name, value in common.items())] if common else []
         lines += [
-            f"- `{stem}`: {_described(variant)}"
-            for stem, variant in zip(variant_stems(group), group, strict=True)
+            f"- `{stem}`: {_described(variant)}" for stem, variant in zip(variant_stems(group), group, strict=True)
         ]
         lines.append("")
     return "\n".join(lines)
@@ -118,9 +113,7 @@ def row_dirname(label: str) -> str:
     """A folder name for a row: readable, one path component for any label, another for another label."""
     name = _UNSAFE.sub("_", label.replace(" ", "")).strip("._-")[:_LONGEST] or "row"
     # A piece of the label's digest where the readable part lost something of it.
-    return (
-        name if name == label else f"{name[: _LONGEST - 9]}-{hashlib.sha256(_bytes(label)).hexdigest()[:8]}"
-    )
+    return name if name == label else f"{name[: _LONGEST - 9]}-{hashlib.sha256(_bytes(label)).hexdigest()[:8]}"
 
 
 def _main(variant: VariantParams, group: Sequence[VariantParams], short: Mapping[str, str]) -> str:
@@ -153,10 +146,7 @@ def _break_ties(stems: Sequence[str], group: Sequence[VariantParams], tie_breake
 def _types(tied: Sequence[VariantParams]) -> list[str]:
     """The types that differ; the first one alone if it tells as much as all of them."""
     differing = _differing(tied, lambda variant: variant.signature)
-    columns = [
-        [_safe(variant.signature.get(name, "none").replace("*", "")) for variant in tied]
-        for name in differing
-    ]
+    columns = [[_safe(variant.signature.get(name, "none").replace("*", "")) for variant in tied] for name in differing]
     if not columns:
         return [""] * len(tied)
     whole = [",".join(values) for values in zip(*columns, strict=True)]
@@ -186,9 +176,7 @@ def _digests(tied: Sequence[VariantParams]) -> list[str]:
     return [digest[:length] for digest in digests]
 
 
-def _differing(
-    group: Sequence[VariantParams], values: Callable[[VariantParams], Mapping[str, object]]
-) -> list[str]:
+def _differing(group: Sequence[VariantParams], values: Callable[[VariantParams], Mapping[str, object]]) -> list[str]:
     """Names whose value is not the same in all members, sorted: the order of the members must not matter."""
     names = sorted({name for variant in group for name in values(variant)})
     return [name for name in names if len({_text(values(variant).get(name)) for variant in group}) > 1]
@@ -248,10 +236,7 @@ def _common(group: Sequence[VariantParams]) -> dict[str, str]:
 
 
 def _described(variant: VariantParams) -> str:
-    parts = [
-        f"{name}={_shown(value)}"
-        for name, value in sorted({**_constexprs(variant), **_options(variant)}.items())
-    ]
+    parts = [f"{name}={_shown(value)}" for name, value in sorted({**_constexprs(variant), **_options(variant)}.items())]
     parts += [
         f"num_warps={variant.num_warps}",
         f"num_stages={variant.num_stages}",
@@ -260,8 +245,7 @@ def _described(variant: VariantParams) -> str:
     parts += [f"maxnreg={variant.maxnreg}"] if variant.maxnreg is not None else []
     arguments = dict.fromkeys(variant.specialisation, "") | dict(variant.signature)
     parts += [
-        " ".join(filter(None, (f"{name}:", kind, variant.specialisation.get(name))))
-        for name, kind in arguments.items()
+        " ".join(filter(None, (f"{name}:", kind, variant.specialisation.get(name)))) for name, kind in arguments.items()
     ]
     return ", ".join(parts)
 

@@ -29,9 +29,7 @@ KNOWN_STAMPS: tuple[KnownStamp, ...] = (
     # kernel is visible in its operations.
     KnownStamp(name="ttg.early_tma_store_lowering", value="true", seen="fbtriton 3.7.4: every cuda module"),
     KnownStamp(name="ttg.min_reg_auto_ws", value="24 : i32", seen="fbtriton 3.7.4: every cuda module"),
-    KnownStamp(
-        name="reduction_ordering", value='"unordered"', seen="fbtriton 3.7.4: every tt.reduce", module=False
-    ),
+    KnownStamp(name="reduction_ordering", value='"unordered"', seen="fbtriton 3.7.4: every tt.reduce", module=False),
     # Not here: ttg.maxnreg. All releases stamp it when a configuration asks for it, and it limits registers.
 )
 
