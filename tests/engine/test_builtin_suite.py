@@ -21,7 +21,7 @@ OPERATORS = [path.stem.removeprefix("test_") for path in FILES]
 SHAPES = HERE / "builtin_shapes.yaml"
 
 
-def run_suite(tmp_path, *args, fail="", interpret="1"):
+def run_suite(tmp_path, *args, fail="", interpret="1", hide_gpu=False):
     """The suite in a child process: TRITON_INTERPRET must be set before a kernel is decorated."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "TRITON_"))}
     env |= {
@@ -169,3 +169,11 @@ def test_dtype_that_an_operator_lacks_is_one_clear_line(tmp_path):
     wanted = "Given dtype(s) 'torch.float32' can't be supported by this op 'mm_w8a8'"
     assert said == [f"usage error: {wanted} (it has torch.float16, torch.bfloat16)"]
     assert "Traceback" not in done.stdout
+
+
+def test_no_device_is_one_clear_line(tmp_path):
+    done = run_suite(tmp_path, str(SUITE / "benchmark" / "test_gelu.py"), interpret="0", hide_gpu=True)
+    said = [line for line in done.stdout.splitlines() if line.startswith("usage error: zlbench_builtin: no device")]
+    assert done.returncode == 1
+    assert len(said) == 1, done.stdout
+    assert "FAILED  " not in done.stdout

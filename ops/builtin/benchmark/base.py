@@ -185,6 +185,11 @@ class Benchmark:
         if self.gems_op is None:
             raise TypeError(f"{self.op_name}: no gems_op")
         self.init_user_config()
+        try:
+            _ = self.device
+        except RuntimeError as error:
+            # Once, instead of in every row.
+            raise pytest.UsageError(str(error)) from error
         failed: list[str] = []
         total = 0
         for dtype in self.to_bench_dtypes:
