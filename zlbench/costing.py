@@ -45,13 +45,15 @@ class Coster:
         )
         for path, records in cells:
             costs = {
-                record["kernel"]: self._by_code[record["code"]] for record in records if record.get("code") in self._by_code
+                record["kernel"]: self._by_code[record["code"]]
+                for record in records
+                if record.get("code") in self._by_code
             }
             if costs:
-                store.write_json(path / COSTS_FILE, costs)
+                # A cell that was finished before, and is only kept now, has no binaries left to look at again.
+                store.write_json(path / COSTS_FILE, {**(store.read_json(path / COSTS_FILE) or {}), **costs})
             if not keep_binaries:
-                # The TTGIR of every kernel that was launched has its second link in the readable tree.
-                shutil.rmtree(path / "kernels", ignore_errors=True)
+                _tidy(path)
 
     def _look_at(self, binaries: Mapping[str, Path]) -> None:
         cubins = {code: path for code, path in binaries.items() if path.suffix == ".cubin" and path.is_file()}
@@ -68,6 +70,20 @@ class Coster:
                 self._by_code[code] = _plain(amdgcn_costs(text.read_text(encoding="utf-8")))
 
 
+def _tidy(cell_dir: Path) -> None:
+    """Remove what is not needed any more: the TTGIR of every launched kernel has its second link in the readable tree.
+
+    That of a kernel in whose row the process died has none, and is what one looks at next.
+    """
+    kernels = cell_dir / "kernels"
+    if (store.read_json(cell_dir / store.RESULT) or {}).get("state") == "OK":
+        shutil.rmtree(kernels, ignore_errors=True)
+        return
+    for path in kernels.glob("*"):
+        if path.suffix != ".ttgir" or path.stat().st_nlink > 1:
+            path.unlink()
+
+
 def _plain(costs: Costs) -> dict[str, Any]:
     return {
         "registers": costs.registers,
@@ -77,4 +93,3 @@ def _plain(costs: Costs) -> dict[str, Any]:
         "instructions": costs.instructions,
         "mix": dict(costs.mix),
     }
-

@@ -69,7 +69,9 @@ class SideFacts:
             outcome=outcome,
             rows=tuple(row["row"] for row in rows if row["status"] == "SUCCESS"),
             kernels={kernel.id: kernel for kernel in read_index(ttgir / "index.tsv") if kernel.launches},
-            fingerprint=fingerprint_dir(ttgir, stamps) if ttgir.is_dir() else IrFingerprint(files={}, stamps=tuple(stamps)),
+            fingerprint=fingerprint_dir(ttgir, stamps)
+            if ttgir.is_dir()
+            else IrFingerprint(files={}, stamps=tuple(stamps)),
             failures=tuple(_failure(row) for row in rows if row["status"] != "SUCCESS"),
         )
 
@@ -108,8 +110,8 @@ class Judgement:
 def judge(a: SideFacts, b: SideFacts) -> Judgement:
     """Compare what both sides compiled.
 
-    A claim of equality needs both sides whole: where one lost rows, kernels that exist on both sides can still show
-    a change, but their agreement proves nothing about those that are missing.
+    A verdict needs both sides whole: where one lost rows, what is missing may be what changed, or what did not. The
+    reason then still says what the kernels that exist on both sides show.
     """
     comparison = compare(a.fingerprint, b.fingerprint)
     whole = a.ran and b.ran and set(a.rows) == set(b.rows)
@@ -146,7 +148,10 @@ def _ir_changed(a: SideFacts, b: SideFacts, comparison: IrComparison, *, whole: 
     if whole:
         moved = {*comparison.changed, *comparison.only_a, *comparison.only_b}
         return {
-            name for side in (a, b) for name, kernel in side.kernels.items() if any(file in moved for file in kernel.files)
+            name
+            for side in (a, b)
+            for name, kernel in side.kernels.items()
+            if any(file in moved for file in kernel.files)
         }
     # Variant names depend on what else is in their group, so paths of half a side mean nothing: go by kernel.
     texts_a, texts_b = _texts(a), _texts(b)
@@ -165,21 +170,28 @@ def _verdict(
         return Verdict.NO_ROWS, "; ".join(lost)
     if not a.kernels and not b.kernels and whole:
         return Verdict.NO_TRITON, "rows were measured, but no kernel went through Triton"
+    if not whole:
+        return Verdict.INCOMPLETE, _why_incomplete(a, b, len(ir_changed))
     if ir_changed:
         one_sided = len(comparison.only_a) + len(comparison.only_b)
-        extra = f", {one_sided} files on one side only" if whole and one_sided else ""
+        extra = f", {one_sided} files on one side only" if one_sided else ""
         return Verdict.IR_CHANGED, f"{len(ir_changed)} kernels differ after normalising{extra}"
-    if not whole:
-        matched = len(set(a.rows) & set(b.rows))
-        ends = ", ".join(f"{label} {_how_it_ended(side)}" for label, side in (("A", a), ("B", b)) if not side.ran)
-        rows = f"only {matched} of {max(_expected(a), _expected(b))} rows exist on both sides"
-        return Verdict.INCOMPLETE, f"{rows}; {ends}" if ends else f"{rows}; {_first_failure(a, b)}"
     if not comparison.same:
         return Verdict.IR_CHANGED, "the same kernels were launched for other rows"
     stale = a.outcome.foreign_cache_hits + b.outcome.foreign_cache_hits
     if stale:
         return Verdict.CACHE_NOT_FRESH, f"{stale} kernels came out of a cache that this side did not fill"
     return Verdict.NO_IR_DIFF, f"all {len(a.kernels)} kernels equal after normalising"
+
+
+def _why_incomplete(a: SideFacts, b: SideFacts, changed: int) -> str:
+    matched = len(set(a.rows) & set(b.rows))
+    ends = ", ".join(f"{label} {_how_it_ended(side)}" for label, side in (("A", a), ("B", b)) if not side.ran)
+    shared = sum(name in b.kernels for name in a.kernels)
+    return (
+        f"only {matched} of {max(_expected(a), _expected(b))} rows exist on both sides; {ends or _first_failure(a, b)}; "
+        f"of the {shared} kernels on both sides {changed} differ"
+    )
 
 
 def _why_no_rows(side: SideFacts) -> str:

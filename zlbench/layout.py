@@ -5,6 +5,7 @@ Runs in the driver after the measured process is gone, so a crash costs no file 
 
 from __future__ import annotations
 
+import json
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -162,6 +163,18 @@ def missing_rows(records: CellRecords) -> list[dict[str, Any]]:
                 if (plan["op"], dtype, index) not in done:
                     found.append({"op": plan["op"], "dtype": dtype, "shape": shape, "shape_index": index})
     return found
+
+
+def write_not_measured(cell_dir: Path, records: CellRecords, *, state: CellState, detail: str) -> None:
+    """List the rows without a result: the one that was in progress with its reason, the others as never begun."""
+    current = row_in_progress(records)
+    lines = []
+    for row in missing_rows(records):
+        here = current is not None and all(row[key] == current[key] for key in ("op", "dtype", "shape_index"))
+        status = {"status": state.value, "detail": detail} if here else {"status": "NOT_MEASURED"}
+        lines.append(json.dumps({**row, **status}) + "\n")
+    if lines:
+        store.write_text(cell_dir / "not_measured.jsonl", "".join(lines))
 
 
 def row_in_progress(records: CellRecords) -> Mapping[str, Any] | None:

@@ -98,9 +98,13 @@ def _show(app: App, done: list[Finished]) -> None:
             app.result(line)
         totals = side_totals(path)
         costs = [(cost.value, "?" if totals[cost] is None else str(totals[cost])) for cost in Cost]
-        app.result(f"{plural(item.outcome.kernels, 'kernel')} · {' · '.join(f'{name} {value}' for name, value in costs)}")
+        app.result(
+            f"{plural(item.outcome.kernels, 'kernel')} · {' · '.join(f'{name} {value}' for name, value in costs)}"
+        )
         if item.outcome.state is not CellState.OK:
             app.result(f"{item.outcome.state.value}: {item.outcome.detail}")
+        if item.outcome.rows_not_measured:
+            app.result(f"{plural(item.outcome.rows_not_measured, 'row')} not measured: not_measured.jsonl")
         app.result(str(path.relative_to(app.cwd) if path.is_relative_to(app.cwd) else path))
 
 

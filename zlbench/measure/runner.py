@@ -97,6 +97,7 @@ class CellRunner:
         records = layout.CellRecords.read(cell_dir)
         layout.lay_out(cell_dir, records)
         state, detail = classify(end, records)
+        layout.write_not_measured(cell_dir, records, state=state, detail=detail)
         outcome = layout.outcome(
             cell_dir, records, state=state, returncode=end.returncode, signal=end.signal, elapsed_s=end.elapsed_s,
             detail=detail,

@@ -105,7 +105,7 @@ class Screen:
         if any(line.judgement.verdict in (Verdict.CACHE_NOT_FRESH, Verdict.NOT_COMPARABLE) for line in lines):
             return ExitCode.NOT_COMPARABLE
         if lines and not judged:
-            return _worst(line for line in lines)
+            return _worst(lines)
         if len(judged) < len(self.request.selections) * len(self.request.targets):
             return ExitCode.PARTIAL
         if judged and all(is_dead_switch(self.request, line.judgement) for line in judged):
@@ -156,10 +156,11 @@ def is_dead_switch(request: Request, judgement: Judgement) -> bool:
     )
 
 
-def _worst(lines: Any) -> ExitCode:
-    """Exit code where no operator could be judged: a time limit keeps its own, the rest is nothing measured."""
+def _worst(lines: Sequence[table.Line]) -> ExitCode:
+    """Exit code where no operator could be judged: partial where rows exist or a process died, else nothing measured."""
     states = {outcome.state for line in lines for outcome in (line.before, line.after)}
-    if CellState.TIMEOUT in states or CellState.CRASH in states:
+    incomplete = any(line.judgement.verdict is Verdict.INCOMPLETE for line in lines)
+    if incomplete or CellState.TIMEOUT in states or CellState.CRASH in states:
         return ExitCode.PARTIAL
     if CellState.OP_FAILED in states:
         return ExitCode.OP_FAILED

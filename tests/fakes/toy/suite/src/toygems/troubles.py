@@ -1,0 +1,83 @@
+"""Everything that goes wrong in a benchmark, by name."""
+
+import errno
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+
+def segv(_root):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def kill_cell(_root):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_worker(_root):
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(600)
+
+
+def kill_driver(root):
+    _to_driver(root, signal.SIGKILL)
+
+
+def interrupt_driver(root):
+    _to_driver(root, signal.SIGINT)
+
+
+def terminate_driver(root):
+    _to_driver(root, signal.SIGTERM)
+
+
+def hang(root):
+    _grandchild(root)
+    time.sleep(600)
+
+
+def witness(root):
+    """Note which of the grandchildren that an operator before left is alive now."""
+    pids = (root / "grandchildren").read_text().split()
+    (root / "witness").write_text(" ".join(pid for pid in pids if Path("/proc", pid).exists()) or "none")
+
+
+def out_of_memory(_root):
+    raise MemoryError("out of memory: tried to allocate 80.00 GiB")
+
+
+def disk_full(_root):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def error(_root):
+    raise RuntimeError("this operator is broken")
+
+
+def skip(_root):
+    import pytest
+
+    pytest.skip("needs a card")
+
+
+def usage(_root):
+    import pytest
+
+    raise pytest.UsageError("this option does not go with that one")
+
+
+def _to_driver(root, number):
+    """Signal whoever started our worker, in the middle of an operator that has started a process of its own."""
+    _grandchild(root)
+    status = Path(f"/proc/{os.getppid()}/status").read_text()
+    driver = next(line.split()[1] for line in status.splitlines() if line.startswith("PPid:"))
+    os.kill(int(driver), number)
+    time.sleep(600)
+
+
+def _grandchild(root):
+    child = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL)
+    with (root / "grandchildren").open("a") as stream:
+        stream.write(f"{child.pid}\n")
