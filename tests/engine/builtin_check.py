@@ -47,9 +47,7 @@ def _check_dropout(got, want, x, p):
 
     y, kept = got
     scaled = (x.float() / (1 - p)).to(x.dtype)
-    torch.testing.assert_close(
-        y, torch.where(kept, scaled, torch.zeros_like(scaled)), rtol=TOLERANCE[x.dtype], atol=0
-    )
+    torch.testing.assert_close(y, torch.where(kept, scaled, torch.zeros_like(scaled)), rtol=TOLERANCE[x.dtype], atol=0)
     n = x.numel()
     six_sigma = 6 * (p * (1 - p) / n) ** 0.5
     assert abs(float(kept.float().mean()) - (1 - p)) <= six_sigma, "keeps the wrong share"
@@ -106,9 +104,7 @@ def _mend_interpreter():
         return interpreter.TensorHandle((handle.data.astype("uint32") << 16).view("float32"), tl.float32)
 
     interpreter._patch_lang_tensor = patched_tensor
-    interpreter.InterpreterBuilder.create_dot = lambda self, a, b, *rest: dot(
-        self, single(a), single(b), *rest
-    )
+    interpreter.InterpreterBuilder.create_dot = lambda self, a, b, *rest: dot(self, single(a), single(b), *rest)
 
 
 def pytest_configure(config):
@@ -133,9 +129,7 @@ def pytest_collection_modifyitems(session, config, items):  # not at import: con
         elif self.op_name == os.environ.get("BUILTIN_CHECK_FAIL") and 7 in args[0].shape:
             raise RuntimeError("injected: this row must fail\nand nothing else")
         else:
-            CHECKS.get(self.op_name, _check_close)(
-                op(*args, **kwargs), reference.pop("value"), *args, **kwargs
-            )
+            CHECKS.get(self.op_name, _check_close)(op(*args, **kwargs), reference.pop("value"), *args, **kwargs)
         return 1.0
 
     base.Benchmark.get_latency = get_latency
