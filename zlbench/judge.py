@@ -187,9 +187,10 @@ def _verdict(
 def _why_incomplete(a: SideFacts, b: SideFacts, changed: int) -> str:
     matched = len(set(a.rows) & set(b.rows))
     ends = ", ".join(f"{label} {_how_it_ended(side)}" for label, side in (("A", a), ("B", b)) if not side.ran)
+    expected = max(_expected(a), _expected(b))
     shared = sum(name in b.kernels for name in a.kernels)
     return (
-        f"only {matched} of {max(_expected(a), _expected(b))} rows exist on both sides; {ends or _first_failure(a, b)}; "
+        f"only {matched} of {expected} rows exist on both sides; {ends or _first_failure(a, b)}; "
         f"of the {shared} kernels on both sides {changed} differ"
     )
 

@@ -72,6 +72,9 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
     )  # fmt: skip
     try:
         runner.run(cells)
+    except KeyboardInterrupt:
+        app.talk(f"interrupted: {len(done)} of {plural(len(cells), 'operator')} finished, kept in {app.runs}")
+        raise
     finally:
         tidy_work_dir(request, work)
         for log in work.glob("worker_*.log"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,14 +10,17 @@ from pathlib import Path
 from zlbench import store
 from zlbench.builds.environment import installed
 from zlbench.builds.manifest import Manifest
+from zlbench.cells import CellState
 from zlbench.cli.app import App
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish
-from zlbench.errors import ExitCode, UsageError, ZlbenchError
+from zlbench.errors import ExitCode, PreflightError, UsageError, ZlbenchError
+from zlbench.judge import Verdict
 from zlbench.measure.prepare import Prepared, prepare, worker_specs
 from zlbench.measure.request import Request, make_cells, make_request
 from zlbench.screen import table
 from zlbench.screen.command import CACHE, Screen, header, plan_data
+from zlbench.screen.resume import refuse_other_question, with_planned_operators, words_again
 from zlbench.settings import axis_of
 from zlbench.text import plural, seconds
 
@@ -26,6 +30,9 @@ def run(app: App) -> ExitCode:
     resolved = app.resolved
     if resolved.flag("list"):
         return list_operators(app)
+    resuming = app.resolved.path("resume")
+    if resuming is not None:
+        resolved = with_planned_operators(resolved, app.cwd / resuming)
     axis = axis_of(resolved, app.project)
     request = make_request(resolved, app.project, axis, sides=("A", "B"), cwd=app.cwd, cache=app.home)
     if resolved.flag("dry_run"):
@@ -36,6 +43,11 @@ def run(app: App) -> ExitCode:
     except ZlbenchError as error:
         _note_preflight(root, request, error)
         raise
+    except KeyboardInterrupt:
+        _remove_if_empty(root)
+        raise
+    if resuming is not None:
+        refuse_other_question(root, plan_data(request, prepared, make_cells(request, root)))
     screen = Screen(request=request, prepared=prepared, root=root, env=app.env, talk=app.talk)
     for line in header(request, prepared):
         app.talk(line)
@@ -55,19 +67,36 @@ def _root(app: App) -> Path:
     return root
 
 
+def _remove_if_empty(root: Path) -> None:
+    """Interrupted before there was anything to keep."""
+    with contextlib.suppress(OSError):
+        root.rmdir()
+
+
 def _note_preflight(root: Path, request: Request, error: ZlbenchError) -> None:
     """Keep in status.json which side failed before anything ran; data of an earlier try stays as it is."""
-    side = getattr(error, "side", "") or next((label for label in request.builds if f"build {request.builds[label].name}" in
-                                                error.message), "")  # fmt: skip
     known = store.read_json(root / store.STATUS) or {}
     sides = dict(known.get("sides") or {label: {"state": "NOT_RUN", "returncode": None} for label in request.builds})
-    for label in [side] if side in sides else list(sides):
-        sides[label] = {"state": "PREFLIGHT", "returncode": int(error.code), "error": error.message}
+    side = _side_of(error, request)
+    for label in [side] if side else list(sides):
+        # As nox says of a session whose interpreter is not there; for zlbench it is a failure all the same.
+        python = request.builds[label].python
+        state = CellState.SKIPPED if side and python and not python.exists() else CellState.PREFLIGHT
+        sides[label] = {"state": state.value, "returncode": int(error.code), "exit_code": int(error.code),
+                        "error": error.message}  # fmt: skip
     store.write_json(
         root / store.STATUS,
         {**known, "schema_version": 1, "command": "screen", "state": "failed", "exit_code": int(error.code),
          "exit": error.code.label, "error": error.message, "sides": sides},
     )  # fmt: skip
+
+
+def _side_of(error: ZlbenchError, request: Request) -> str:
+    """The side whose build an error is about; empty where it is about both."""
+    named = getattr(error, "side", "")
+    found = [label for label, build in request.builds.items() if f"build {build.name}: " in error.message]
+    found += [label for label in request.builds if error.message.startswith(f"side {label}")]
+    return named or (found[0] if len(found) == 1 else "")
 
 
 def _run_to_the_end(screen: Screen, app: App) -> ExitCode:
@@ -81,9 +110,12 @@ def _run_to_the_end(screen: Screen, app: App) -> ExitCode:
         raise
     except ZlbenchError as error:
         _try_status(screen, error)
+        if isinstance(error, PreflightError) and _side_of(error, screen.request):
+            _note_preflight(screen.root, screen.request, error)
         raise
     code = screen.exit_code()
-    store.write_json(screen.root / "screen.json", screen_data(screen, code))
+    if any(line.judgement.verdict is not Verdict.NO_ROWS for line in screen.lines.values()):
+        store.write_json(screen.root / "screen.json", screen_data(screen, code))
     screen.write_status("finished", code)
     return code
 
@@ -97,8 +129,7 @@ def _try_status(screen: Screen, error: ZlbenchError) -> None:
 
 
 def _resume_command(app: App, root: Path) -> str:
-    words = list(app.resolved.texts("ops")) or (["--all"] if app.resolved.flag("all") else [])
-    return app.hint("screen", *words, "--resume", str(root))
+    return app.hint("screen", *words_again(app.resolved), "--resume", str(root))
 
 
 def screen_data(screen: Screen, code: ExitCode) -> dict[str, object]:
@@ -173,9 +204,7 @@ def dry_run(app: App, request: Request) -> ExitCode:
 
 def _known_manifests(app: App, request: Request) -> dict[str, Manifest]:
     by_spec = {manifest.spec_digest: manifest for manifest in installed(app.home)}
-    return {
-        label: by_spec[build.digest()] for label, build in request.builds.items() if build.digest() in by_spec
-    }
+    return {label: by_spec[build.digest()] for label, build in request.builds.items() if build.digest() in by_spec}
 
 
 def _worker_commands(

@@ -84,6 +84,8 @@ class _Lane:
     queue: deque[CellSpec]
     resident: Resident | None = None
     ready: bool = False
+    checked: bool = False
+    """Whether what it imported has been compared with what was asked for, once."""
     opened: float = 0.0
     idle_deaths: int = 0
     running: dict[str, _Running] = field(default_factory=dict)
@@ -155,6 +157,8 @@ class LocalEngine:
         """Start cells while there is room, on the side that runs fewest; one at a time goes in the planned order."""
         while sum(len(lane.running) for lane in self._lanes.values()) < self._jobs:
             waiting = [lane for lane in self._lanes.values() if lane.queue]
+            if not all(lane.checked for lane in waiting):
+                return  # a side that imports the wrong compiler is refused before the other has run anything
             if self._jobs == 1:
                 # Else the side whose imports are quicker would go first, now A and now B.
                 waiting = sorted(waiting, key=lambda lane: self._number[lane.queue[0].cell])[:1]
@@ -192,6 +196,7 @@ class LocalEngine:
         event = message["event"]
         if event == "imported":
             self._check(lane.worker.side, message["observed"])
+            lane.checked = True
         elif event == "ready":
             self._refuse_targets(lane, message)
             lane.ready = True

@@ -146,8 +146,16 @@ def classify(end: CellEnd, records: layout.CellRecords) -> tuple[CellState, str]
     if not_collected:
         return CellState.OP_FAILED, not_collected[0]
     if end.returncode == 4:
-        return CellState.USAGE, "pytest refused its arguments (exit 4), see run.log"
+        return CellState.USAGE, f"pytest refused (exit 4): {_refusal(Path(end.spec.out_dir) / 'run.log')}"
     return CellState.CRASH, f"status {end.returncode}{where}"
+
+
+def _refusal(log: Path) -> str:
+    """What pytest said: argparse's line about an option, else its own."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
+    said = [line.partition(": error: ")[2] for line in lines if ": error: " in line]
+    said += [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    return said[0][:300] if said else "see run.log"
 
 
 def _row_text(records: layout.CellRecords) -> str:
@@ -183,4 +191,3 @@ class Clock:
     def took_s(self) -> float:
         """Seconds since the start."""
         return self._now() - self.started
-

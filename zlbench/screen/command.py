@@ -137,11 +137,26 @@ class Screen:
         }
 
     def _side_status(self, label: str) -> dict[str, Any]:
-        states = [sides[label] for sides in self.outcomes.values() if label in sides]
-        worst = next((outcome for outcome in states if outcome.state is not CellState.OK), None)
-        state = worst.state if worst else CellState.OK if states else CellState.NOT_RUN
-        return {"state": state.value, "returncode": worst.returncode if worst else 0 if states else None,
-                "finished": len(states)}  # fmt: skip
+        return side_status([sides[label] for sides in self.outcomes.values() if label in sides])
+
+
+def side_status(outcomes: Sequence[CellOutcome]) -> dict[str, Any]:
+    """State of one side: that of its first cell that did not end well, with the process's own status.
+
+    An operator that skips itself leaves a side well; a side of which nothing but skips is left measured nothing.
+    """
+    ended = [outcome for outcome in outcomes if outcome.state is not CellState.SKIPPED]
+    first = next((outcome for outcome in ended if outcome.state is not CellState.OK), None) or next(
+        iter(ended or outcomes), None
+    )
+    state = CellState.NOT_RUN if first is None else CellState.NOTHING_MEASURED if not ended else first.state
+    return {
+        "state": state.value,
+        "returncode": None if first is None else first.returncode,
+        "exit_code": None if first is None else int(first.exit_code),
+        "detail": "" if first is None else first.detail,
+        "finished": len(outcomes),
+    }
 
 
 def is_dead_switch(request: Request, judgement: Judgement) -> bool:
@@ -157,13 +172,15 @@ def is_dead_switch(request: Request, judgement: Judgement) -> bool:
 
 
 def _worst(lines: Sequence[table.Line]) -> ExitCode:
-    """Exit code where no operator could be judged: partial where rows exist or a process died, else nothing measured."""
+    """Exit code where no operator could be judged: partial where rows exist or a process died, else nothing."""
     states = {outcome.state for line in lines for outcome in (line.before, line.after)}
     incomplete = any(line.judgement.verdict is Verdict.INCOMPLETE for line in lines)
     if incomplete or CellState.TIMEOUT in states or CellState.CRASH in states:
         return ExitCode.PARTIAL
     if CellState.OP_FAILED in states:
         return ExitCode.OP_FAILED
+    if states == {CellState.USAGE}:
+        return ExitCode.USAGE
     return ExitCode.NOTHING_MEASURED
 
 
@@ -207,7 +224,9 @@ def header(request: Request, prepared: Prepared) -> list[str]:
     lines = [f"{title}  A {names['A'][0]}  →  B {names['B'][0]}        axis: {axis.describe}"]
     for switch in axis.switches:
         lines.append(f"        switch {switch.name}: A {shown(switch.a)}, B {shown(switch.b)}")
-    where = f"target {','.join(request.targets)} · compile only" if request.backend.deviceless else request.backend.title
+    where = (
+        f"target {','.join(request.targets)} · compile only" if request.backend.deviceless else request.backend.title
+    )
     lines.append(f"        suite {request.provider.name} · level {request.resolved.text('level')} · {where}")
     lines.append(f"        A {names['A'][1]}   B {names['B'][1]}   configs: {request.resolved.value('configs')}")
     if request.left_out:
@@ -227,7 +246,9 @@ def plan_data(request: Request, prepared: Prepared, cells: Sequence[CellSpec]) -
             "null_test": request.axis.null_test,
             "sides": {
                 side.label: {
-                    "build": prepared.manifests[side.label].fingerprint() if side.label in prepared.manifests else side.build,
+                    "build": prepared.manifests[side.label].fingerprint()
+                    if side.label in prepared.manifests
+                    else side.build,
                     "switches": dict(side.switches),
                 }
                 for side in request.sides
@@ -236,4 +257,3 @@ def plan_data(request: Request, prepared: Prepared, cells: Sequence[CellSpec]) -
         "targets": list(request.targets),
         "cells": [cell.to_json() for cell in cells],
     }
-

@@ -1,0 +1,90 @@
+"""Going on with a screen: what it was asked, whether the same is asked now, and the words that ask for it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from zlbench import store
+from zlbench.axis import shown
+from zlbench.errors import NotComparableError
+from zlbench.measure.runner import finished_outcome
+from zlbench.settings import OPTIONS, Resolved, SourceKind
+from zlbench.settings.option import Arity
+from zlbench.settings.resolve import Setting
+
+PLAN = "plan.json"
+_BUILD_FACTS = ("version", "identity", "torch", "python")
+
+
+def with_planned_operators(resolved: Resolved, root: Path) -> Resolved:
+    """Take the operators from the screen's plan where nobody names any."""
+    if resolved.value("ops") or resolved.flag("all") or resolved.path("ops_file") is not None:
+        return resolved
+    plan: Mapping[str, Any] = store.read_json(root / PLAN) or {}
+    names = tuple(dict.fromkeys(cell["op"] for cell in plan.get("cells", ())))
+    ops = Setting(value=names, source=resolved.source("resume"))
+    return replace(resolved, settings={**resolved.settings, "ops": ops})
+
+
+def words_again(resolved: Resolved) -> list[str]:
+    """Return what the command line said, as words, without ``--resume``."""
+    words: list[str] = []
+    for option in OPTIONS:
+        setting = resolved.settings.get(option.name)
+        if setting is None or setting.source.kind is not SourceKind.COMMAND_LINE or option.name == "resume":
+            continue
+        if option.arity is Arity.FLAG:
+            words.append(option.flag)
+        elif option.arity is Arity.POSITIONAL:
+            words += setting.value
+        else:
+            values = setting.value if option.arity is Arity.REPEATED else (setting.value,)
+            words += [
+                word
+                for value in values
+                for word in (option.flag, f"{value:g}" if isinstance(value, float) else str(value))
+            ]
+    return words
+
+
+def refuse_other_question(root: Path, plan: Mapping[str, Any]) -> None:
+    """Compare a new plan with that of the cells that are finished and would be kept.
+
+    Raises:
+        NotComparableError: they were measured with another build, switch or setting.
+    """
+    before = store.read_json(root / PLAN)
+    found = list(_differences(root, before, json.loads(json.dumps(plan)))) if before else []
+    if found:
+        raise NotComparableError(
+            f"{root} was started with other settings:\n" + "\n".join(found),
+            hint="What is finished in there answers another question.\nGive its settings again, or start a new screen.",
+        )
+
+
+def _differences(root: Path, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    kept = [cell for cell in before["cells"] if finished_outcome(root / cell["cell"]) is not None]
+    for label in sorted({cell["side"] for cell in kept}):
+        was, now = (_facts(plan["axis"]["sides"][label]) for plan in (before, after))
+        yield from (f"side {label}: {text}" for text in _unequal(was, now))
+    cells = {cell["cell"]: cell for cell in after["cells"]}
+    for cell in kept:
+        unequal = list(_unequal(cell, cells.get(cell["cell"], cell)))
+        if unequal:
+            yield f"{cell['cell']}: {', '.join(unequal)}"
+            return
+
+
+def _facts(side: Mapping[str, Any]) -> dict[str, Any]:
+    facts = {f"build {name}": side["build"].get(name) for name in _BUILD_FACTS}
+    return facts | {f"switch {name}": value for name, value in side["switches"].items()}
+
+
+def _unequal(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in dict.fromkeys((*was, *now)):
+        if was.get(name) != now.get(name):
+            yield f"{name} {shown(was.get(name))} then, {shown(now.get(name))} now"
