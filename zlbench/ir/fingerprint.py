@@ -154,9 +154,7 @@ def _in_processes(paths: Sequence[Path], stamps: tuple[str, ...], workers: int) 
     shares = [paths[start::hands] for start in range(min(hands, len(paths)))]
     digests: dict[Path, str] = {}
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
-        for share, result in zip(
-            shares, pool.map(_fingerprint_share, shares, [stamps] * len(shares)), strict=True
-        ):
+        for share, result in zip(shares, pool.map(_fingerprint_share, shares, [stamps] * len(shares)), strict=True):
             digests.update(zip(share, result, strict=True))
     return {path: digests[path] for path in paths}
 

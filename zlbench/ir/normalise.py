@@ -29,9 +29,8 @@ _FUNCTION = re.compile(r"(?=\n[ ]*[a-z_]+\.func )")
 # A value's name, and what follows it where it is being defined: `%a = `, `%a:2 = `, `(%a: type`.
 # A group that may be empty, not an optional one: the difference is a third of the time.
 _VALUE = re.compile(r"%([A-Za-z0-9_$.\-]+)( = |: |:\d+ = |)")
-# The earlier members of a result list `%a, %b:2 = op` get such a mark too; in `iter_args(%a = %b, %c = %d)`
-# an operand follows.
-_LIST_END = re.compile(r", %[A-Za-z0-9_$.\-]+(?::\d+)? = (?!%)")
+# A list of results, `%a, %b:2 = op`: its earlier members get such a mark too. Nothing else starts a line so.
+_RESULT_LIST = re.compile(r"\n +%[^ ]+, [^=\n]* = ")
 _LIST_MARK = " = \x01"
 _MASK = re.compile("\x00(\\d+)\x00")
 _NUMBERS = tuple(f"%{number}" for number in range(4096))
@@ -122,23 +121,11 @@ def _renumber(text: str) -> str:
     definition (blocks are not always printed in order of dominance) means the next one. Functions are closed
     to each other's values.
     """
-    marked = _mark_result_lists(text)
+    text = _RESULT_LIST.sub(lambda match: match[0].replace(",", f"{_LIST_MARK},"), text)
     numbers = chain(_NUMBERS, map("%{}".format, count(len(_NUMBERS))))
-    functions = _FUNCTION.split(marked) if marked.count(".func ") > 1 else [marked]
-    out = "".join([_renumber_function(function, numbers) for function in functions])
-    return out if marked is text else out.replace(_LIST_MARK, "")
-
-
-def _mark_result_lists(text: str) -> str:
-    out: list[str] = []
-    done = 0
-    for match in _LIST_END.finditer(text):
-        start = text.rfind("\n", 0, match.start()) + 1
-        names = text[start : match.start()]
-        if "=" not in names and names.lstrip().startswith("%"):
-            out += (text[done:start], names.replace(",", f"{_LIST_MARK},"), _LIST_MARK)
-            done = match.start()
-    return "".join(out) + text[done:] if out else text
+    functions = _FUNCTION.split(text) if text.count(".func ") > 1 else [text]
+    text = "".join([_renumber_function(function, numbers) for function in functions])
+    return text.replace(_LIST_MARK, "") if "\x01" in text else text
 
 
 def _renumber_function(text: str, numbers: Iterator[str]) -> str:
