@@ -182,22 +182,22 @@ def data(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
-def alive_with(text: str) -> list[int]:
-    """Processes that are not zombies and whose environment or command line holds `text`."""
+def alive_with(*texts: str) -> list[int]:
+    """Processes that are not zombies and whose environment and command line hold all `texts`."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             content = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if text.encode() in content and int(folder.name) != os.getpid():
+        if all(text.encode() in content for text in texts) and int(folder.name) != os.getpid():
             found.append(int(folder.name))
     return found
 
 
-def wait_until_gone(text: str, patience_s: float = 10.0) -> list[int]:
-    """Processes that hold `text` even after a while; the kernel needs a moment to carry out a death signal."""
+def wait_until_gone(*texts: str, patience_s: float = 10.0) -> list[int]:
+    """Processes that hold `texts` even after a while; the kernel needs a moment to carry out a death signal."""
     until = time.monotonic() + patience_s
-    while (left := alive_with(text)) and time.monotonic() < until:
+    while (left := alive_with(*texts)) and time.monotonic() < until:
         time.sleep(0.05)
     return left

@@ -60,6 +60,8 @@ class CellEnd:
     elapsed_s: float
     timed_out: bool = False
     worker_died: bool = False
+    beside_others: bool = False
+    """Whether more cells died with the same worker, so that nobody knows which of them is to blame."""
 
     @property
     def signal(self) -> int | None:
@@ -100,27 +102,31 @@ class LocalEngine:
 
     Args:
         check: told what a worker really imported, before it runs anything; raises to refuse.
-        jobs: cells at a time over all sides; 1 where a card is measured.
         cell_timeout_s: limit of one cell; its group then gets SIGTERM, and SIGKILL after `grace_s`.
     """
 
     def __init__(
-        self, workers: Sequence[WorkerSpec], *, check: Callable[[str, Mapping[str, Any]], None], jobs: int,
-        cell_timeout_s: float, grace_s: float = 30.0,
+        self, workers: Sequence[WorkerSpec], *, check: Callable[[str, Mapping[str, Any]], None], cell_timeout_s: float,
+        grace_s: float = 30.0,
     ) -> None:  # fmt: skip
         self._lanes = {worker.side: _Lane(worker=worker, queue=deque()) for worker in workers}
         self._check = check
-        self._jobs = max(1, jobs)
+        self._jobs = 1
         self._timeout_s = cell_timeout_s
         self._grace_s = grace_s
         self._number: dict[str, int] = {}
         """Place of each cell in the plan."""
 
-    def run(self, cells: Sequence[CellSpec], *, tick: Callable[[], None] = lambda: None) -> Iterator[CellEnd]:
-        """Run every cell and yield each as it ends; `tick` is called at least twice a second.
+    def run(
+        self, cells: Sequence[CellSpec], *, jobs: int, tick: Callable[[], None] = lambda: None
+    ) -> Iterator[CellEnd]:
+        """Run every cell and yield each as it ends; whatever happens, no process of ours is alive afterwards.
 
-        Whatever happens, no process of ours is alive when this generator is closed.
+        Args:
+            jobs: cells at a time over all sides; 1 where a card is measured.
+            tick: called at least twice a second.
         """
+        self._jobs = max(1, jobs)
         for number, cell in enumerate(cells):
             self._lanes[cell.side].queue.append(cell)
             self._number[cell.cell] = number
@@ -232,7 +238,7 @@ class LocalEngine:
             proctree.kill_tree(running.marker, running.pid)
             yield CellEnd(
                 spec=running.spec, returncode=end.returncode, elapsed_s=time.monotonic() - running.started,
-                timed_out=running.asked_to_end is not None, worker_died=True,
+                timed_out=running.asked_to_end is not None, worker_died=True, beside_others=len(died) > 1,
             )  # fmt: skip
         if lane.idle_deaths >= _MAX_IDLE_DEATHS:
             raise _cannot_start(lane.worker, f"it ended with status {end.returncode}, three times in a row")

@@ -53,8 +53,9 @@ class CellRunner:
         self._facts = SuiteFacts(request.provider)
         self._sides = {side.label: side for side in request.sides}
         self._engine = LocalEngine(
-            workers, check=self._check, jobs=jobs, cell_timeout_s=float(request.resolved.value("cell_timeout"))
+            workers, check=self._check, cell_timeout_s=float(request.resolved.value("cell_timeout"))
         )
+        self._jobs = jobs
         self._pending: list[Future[Finished]] = []
         self.coster = Coster(prepared.tools())
 
@@ -74,14 +75,31 @@ class CellRunner:
                 clear(Path(spec.out_dir))
                 missing.append(spec)
         with terminable(), ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish") as pool:
-            for end in self._engine.run(missing, tick=self._collect):
-                self._pending.append(pool.submit(self._finish, end))
-                if end.returncode == DISK_FULL_EXIT:
-                    self._collect(wait=True)
-                    raise store.disk_full(Path(end.spec.out_dir))
-            self._collect(wait=True)
+            try:
+                suspects = self._run_cells(missing, pool, self._jobs)
+                for spec in suspects:
+                    clear(Path(spec.out_dir))
+                # Alone, whoever kills its worker is found, and the others get their rows.
+                self._run_cells(suspects, pool, 1)
+            except KeyboardInterrupt:
+                self._collect(wait=True)
+                raise
         keep = any(spec.keep_binaries for spec in planned)
         self.coster.add([Path(spec.out_dir) for spec in planned], keep_binaries=keep)
+
+    def _run_cells(self, cells: Sequence[CellSpec], pool: ThreadPoolExecutor, jobs: int) -> list[CellSpec]:
+        """Run cells and report them as they finish; returns those whose worker died while several were running."""
+        suspects = []
+        for end in self._engine.run(cells, jobs=jobs, tick=self._collect):
+            if end.worker_died and end.beside_others:
+                suspects.append(end.spec)
+                continue
+            self._pending.append(pool.submit(self._finish, end))
+            if end.returncode == DISK_FULL_EXIT:
+                self._collect(wait=True)
+                raise store.disk_full(Path(end.spec.out_dir))
+        self._collect(wait=True)
+        return suspects
 
     def _check(self, side: str, observed: Mapping[str, object]) -> None:
         check_imported(side, self._prepared.manifests[side], Observed.from_dict(dict(observed)))

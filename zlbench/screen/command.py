@@ -56,13 +56,15 @@ class Screen:
             self.request, self.prepared, worker_specs(self.request, self.prepared, work_dir=work, env=self.env),
             jobs=jobs, on_finished=self._finished,
         )  # fmt: skip
-        runner.run(cells)
+        try:
+            runner.run(cells)
+        finally:
+            tidy_work_dir(self.request, work)
         # Costs come in one go at the end: a disassembler takes as long to start as for a thousand kernels.
         self.lines = {pair: replace(line, costs=read_costs(self.root / pair)) for pair, line in self.lines.items()}
         store.write_text(self.root / "screen.tsv", table.to_tsv(self.sorted_lines()))
         if runner.coster.unavailable:
             self.notes.append(runner.coster.unavailable)
-        tidy_work_dir(self.request, work)
 
     def _finished(self, finished: Finished) -> None:
         spec, outcome = finished.spec, finished.outcome
