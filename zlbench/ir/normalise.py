@@ -8,13 +8,14 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from zlbench.ir.errors import IrError
+from zlbench.ir.spelling import unify
 from zlbench.ir.stamps import drop_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 #: Part of every stored fingerprint: two fingerprints of different versions say nothing about each other.
-NORMALISER_VERSION = 1
+NORMALISER_VERSION = 2
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _LOC_LINE = re.compile(r"\n#loc\d* = loc\(.*\)[ \t]*(?=\n|\Z)")
@@ -41,7 +42,8 @@ def normalise(text: str, stamps: Sequence[str] = ()) -> str:
 
     Drops source locations (paths differ between checkouts and prefixes), numbers SSA values in order of
     definition (their names come from Python variables, or not: `TRITON_DISABLE_LINE_INFO`), removes the
-    attributes that match a glob pattern in `stamps` and the neutral ones of `KNOWN_STAMPS`. Idempotent.
+    attributes that match a glob pattern in `stamps` and the neutral ones of `KNOWN_STAMPS`, and writes what
+    releases spell differently in one way. Idempotent.
 
     Block labels stay: MLIR numbers them by position, which is canonical already.
 
@@ -59,7 +61,7 @@ def normalise(text: str, stamps: Sequence[str] = ()) -> str:
     text, masked = _mask_strings(text)
     text = _drop_locations(text)
     text = _PREDECESSORS.sub(":", text)
-    text = drop_stamps(text, stamps)
+    text = drop_stamps(unify(text), stamps)
     text = _renumber(text)
     if masked:
         text = _MASK.sub(lambda match: masked[int(match[1])], text)
