@@ -43,8 +43,7 @@ class Done:
     @property
     def root(self) -> Path:
         """The run directory that the last lines name."""
-        named = [Path(line) for line in self.out.splitlines() if line.startswith("/")]
-        return named[-1].parent if named[-1].name == "screen.tsv" else named[-1]
+        return Path(next(line for line in self.out.splitlines() if line.endswith("/screen.tsv"))).parent
 
     def table(self) -> dict[str, dict[str, str]]:
         """The screen.tsv, by directory (the operator, with its target where there are several)."""

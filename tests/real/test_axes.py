@@ -74,6 +74,9 @@ def test_a_pass_removed_changes_the_operators_that_it_touches_and_no_other(patch
     assert a["native_sha256"] == b["native_sha256"]
     assert a["python_sha256"] != b["python_sha256"]
     assert b["import_path"] == str(tree / "triton")
+    # Version and native library are equal: the lines on top must still say what is compared.
+    assert f"A triton 3.6.0 ({OLD})  →  B triton 3.6.0 (cut)" in done.err
+    assert f"python {b['python_sha256'][:8]}" in done.err
 
 
 def test_a_target_that_one_compiler_lacks_stops_before_anything_is_measured(patched: tuple[Zlbench, Path]) -> None:

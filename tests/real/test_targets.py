@@ -14,6 +14,7 @@ def test_one_operator_on_three_targets_is_three_lines(zl: Zlbench) -> None:
     words = ("--target", "cuda:80,cuda:90,hip:gfx942", "--quick", "--dtypes", "float16")
     done = zl.fine("screen", "softmax", *words)
     table = done.table()
+    assert "1 operator on 3 targets, 3 lines" in done.out
     assert [row["device"] for row in table.values()] == ["cuda:80", "cuda:90", "hip:gfx942"]
     for row in table.values():
         assert row["verdict"] in ("IR_CHANGED", "NO_IR_DIFF")

@@ -70,7 +70,7 @@ class _Pair:
         comparison = self.comparison
         distinct = self.distinct()
         equal = {kernel.id for file in comparison.equal if (kernel := self.kernels["A"].get(file))}
-        lines = [f"{self.op}: {plural(len(distinct), 'kernel')} differ, {len(equal)} equal", ""]
+        lines = [f"{self.op}: {plural(len(distinct), 'kernel')} changed, {len(equal)} equal", ""]
         for file, others in distinct:
             also = f"   (the same in {plural(len(others), 'other row')})" if others else ""
             lines += [f"{file}{also}", *self._code_line(file)]

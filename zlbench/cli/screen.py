@@ -157,7 +157,7 @@ def _show(app: App, screen: Screen, code: ExitCode) -> None:
     app.result("")
     for line in lines:
         if line.judgement.failed:
-            app.result(f"{line.op}: {line.judgement.verdict.value}: {line.judgement.reason}")
+            app.result(f"{line.directory}: {line.judgement.verdict.value}: {line.judgement.reason}")
     for note in screen.notes:
         app.result(note)
     app.result(table.summary(lines, seconds(screen.clock.took_s)))

@@ -218,19 +218,30 @@ def progress_line(clock: Clock, spec: CellSpec, outcome: CellOutcome, *, reused:
     return text
 
 
+def _compilers(prepared: Prepared) -> tuple[list[str], list[str]]:
+    """Names and hashes of both compilers; where they would read alike, with the word that tells them apart."""
+    both = [prepared.manifests[label] for label in ("A", "B")]
+    versions = [f"triton {manifest.triton_version}" for manifest in both]
+    names = [f"{version} ({manifest.name})" for version, manifest in zip(versions, both, strict=True)]
+    native = [f"libtriton {manifest.native_sha256[:8]}" for manifest in both]
+    python = [f"{text} python {manifest.python_sha256[:8]}" for text, manifest in zip(native, both, strict=True)]
+    alike = len(set(versions)) == 1 and len(set(names)) == 2
+    return names if alike else versions, python if len(set(native)) == 1 and len(set(python)) == 2 else native
+
+
 def header(request: Request, prepared: Prepared) -> list[str]:
     """What is compared, said once above everything."""
     axis = request.axis
-    names = {label: manifest.label.split("  ") for label, manifest in prepared.manifests.items()}
+    names, hashes = _compilers(prepared)
     title = "screen" if not axis.null_test else "screen (A/A noise run, null test)"
-    lines = [f"{title}  A {names['A'][0]}  →  B {names['B'][0]}        axis: {axis.describe}"]
+    lines = [f"{title}  A {names[0]}  →  B {names[1]}        axis: {axis.describe}"]
     for switch in axis.switches:
         lines.append(f"        switch {switch.name}: A {shown(switch.a)}, B {shown(switch.b)}")
     where = (
         f"target {','.join(request.targets)} · compile only" if request.backend.deviceless else request.backend.title
     )
     lines.append(f"        suite {request.provider.name} · level {request.resolved.text('level')} · {where}")
-    lines.append(f"        A {names['A'][1]}   B {names['B'][1]}   configs: {request.resolved.value('configs')}")
+    lines.append(f"        A {hashes[0]}   B {hashes[1]}   configs: {request.resolved.value('configs')}")
     if request.left_out:
         lines.append(f"        left out: {plural(len(request.left_out), 'operator')} that the suite always skips")
     return lines

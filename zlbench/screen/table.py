@@ -144,6 +144,13 @@ def _change(before: int, after: int) -> str:
     return str(before) if before == after else f"{before} → {after}"
 
 
+def _counted(lines: Sequence[Line]) -> str:
+    """Operators. With several targets the counts behind are of lines, so say how many there are."""
+    targets = {line.target for line in lines}
+    text = plural(len({line.op for line in lines}), "operator")
+    return f"{text} on {len(targets)} targets, {plural(len(lines), 'line')}" if len(targets) > 1 else text
+
+
 def summary(lines: Sequence[Line], took: str) -> str:
     """One line of counts."""
     changed = [line for line in lines if line.judgement.verdict is Verdict.IR_CHANGED]
@@ -155,7 +162,7 @@ def summary(lines: Sequence[Line], took: str) -> str:
     ]
     failed = [line for line in lines if line.judgement.failed]
     parts = [
-        plural(len(lines), "operator"),
+        _counted(lines),
         f"{len(changed)} IR changed" + (f", {len(deep)} of them in machine code" if changed else ""),
         *([f"{len(below)} in machine code alone"] if below else []),
         f"{len(failed)} failed",
