@@ -12,7 +12,6 @@ def plan(timer: str, extra: Sequence[str] = ()) -> tuple[str, ...]:
 
     Hooks of `-p` plugins run in reverse order, so that shapes are injected before rows replace the run loop.
     """
-    names = ["device", "ir_meta", "rows", "shapes"]
-    if timer == "compile":
-        names.insert(1, "autotune_pin")
+    autotune = "autotune_pin" if timer == "compile" else "autotune_sweep"
+    names = ("device", autotune, "ir_meta", "rows", "shapes")
     return (*(f"{PACKAGE}.{name}" for name in names), *extra)

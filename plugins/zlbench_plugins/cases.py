@@ -15,16 +15,35 @@ from zlbench_plugins.seed import seed_all
 
 
 class TrackedShapes(list[Any]):
-    """A list of shapes that notes which one was handed out last."""
+    """A list of shapes that notes which one was handed out last, and seeds by it.
 
-    def __init__(self, shapes: Any) -> None:
+    The inputs of a shape depend on its place in the benchmark's list and on nothing that came before: a shape that
+    failed half-way on one side leaves those behind it with equal inputs on both.
+    """
+
+    def __init__(self, shapes: Any, *, offset: int, seed: int) -> None:
         super().__init__(shapes)
         self.position: int | None = None
+        self._offset = offset
+        self._base = seed
+        self._taken = 0
 
     def __iter__(self) -> Iterator[Any]:
         for index, shape in enumerate(list.__iter__(self)):
             self.position = index
+            self._taken = 0
+            self.seed()
             yield shape
+
+    def seed(self) -> None:
+        """Seed for the next input: by the shape it belongs to, and by its number among that shape's inputs."""
+        place = 0 if self.position is None else self._offset + self.position + 1
+        seed_all(self._base + _INPUTS_OF_A_SHAPE * place + self._taken)
+        self._taken += 1
+
+
+_INPUTS_OF_A_SHAPE = 1000
+"""More inputs than any benchmark makes of one shape."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,14 +60,13 @@ class Case:
 def cases(bench: Any, dtype: Any, seed: int) -> Iterator[Case]:
     """Yield every input case of `bench` for `dtype`; `bench.shapes` is restored at the end."""
     shapes = list(bench.shapes or ())
-    offset = count = 0
+    offset = 0
     try:
         while True:
-            tracked = TrackedShapes(shapes[offset:])
+            tracked = TrackedShapes(shapes[offset:], offset=offset, seed=seed)
             bench.shapes = tracked
             stopped = False
-            for case in _until_error(bench, dtype, tracked, offset, seed + count):
-                count += 1
+            for case in _until_error(bench, dtype, tracked, offset):
                 yield case
                 stopped = case.error is not None
             if not stopped or tracked.position is None or offset + tracked.position + 1 >= len(shapes):
@@ -58,11 +76,10 @@ def cases(bench: Any, dtype: Any, seed: int) -> Iterator[Case]:
         bench.shapes = shapes
 
 
-def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes, offset: int, seed: int) -> Iterator[Case]:
+def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes, offset: int) -> Iterator[Case]:
     inputs = bench.get_input_iter(dtype)
     while True:
-        seed_all(seed)
-        seed += 1
+        tracked.seed()
         try:
             value = next(inputs)
         except StopIteration:

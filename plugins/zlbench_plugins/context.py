@@ -52,6 +52,8 @@ class CellContext:
         """Launches of the row in progress, by kernel id."""
         self.grid: tuple[int, int, int] | None = None
         """Grid of the launch in progress, where the launcher tells it."""
+        self.sweeping = False
+        """Whether an autotuner is timing its configs."""
         self.recorder: Recorder | None = None
         self.hard_coded_rows = 0
         """Rows whose inputs did not come from the benchmark's list of shapes."""
@@ -61,7 +63,9 @@ class CellContext:
         self.launches = {}
 
     def launched(self, kernel: str, grid: tuple[int, ...] | None) -> None:
-        """Count one launch of a kernel for the row in progress."""
+        """Count one launch of a kernel for the row in progress; those of a sweep are not the row's."""
+        if self.sweeping:
+            return
         self.launches.setdefault(kernel, Launches()).add(grid)
 
     def end_row(self, record: dict[str, Any]) -> None:

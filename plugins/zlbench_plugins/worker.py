@@ -29,7 +29,7 @@ from zlbench.resident import Lines
 
 _PR_SET_PDEATHSIG = 1
 # All but `device`, which does its work at import, for one cell.
-_SHARED = ("autotune_pin", "cases", "context", "failures", "inputs", "ir_meta", "pretty", "rows", "shapes", "timing")
+_SHARED = ("autotune_pin", "autotune_sweep", "cases", "context", "failures", "inputs", "ir_meta", "pretty", "rows", "shapes", "timing")
 
 
 class Worker:
