@@ -34,7 +34,8 @@ BACKEND = Backend(name="table", title="a table of latencies", timers=(Timer.DIRE
 def make_toy_suite(folder: Path, *, fold_is: str = "1") -> Path:
     """Write the suite; `fold_is` is the value of TOY_FOLD that its operators understand as on."""
     shutil.copytree(TOY / "suite", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    table = {"dtypes": DTYPES, "shapes": SHAPES, "latency_ms": LATENCIES, "fold_is": fold_is, "troubles": []}
+    table = {"dtypes": DTYPES, "shapes": SHAPES, "inputs_of_a_shape": 1, "latency_ms": LATENCIES, "fold_is": fold_is}
+    table["troubles"] = []
     (folder / "table.json").write_text(json.dumps(table))
     return folder
 
@@ -123,8 +124,12 @@ class ToyProject:
 
     def trouble(self, *entries: Mapping[str, Any]) -> None:
         """Say what goes wrong from now on: ``do`` (a function of toygems.troubles), and where."""
-        table = json.loads((self.suite / "table.json").read_text())
-        (self.suite / "table.json").write_text(json.dumps({**table, "troubles": entries}))
+        self.table(troubles=entries)
+
+    def table(self, **changed: Any) -> None:
+        """Change entries of the suite's table."""
+        path = self.suite / "table.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
 
     def journal(self) -> list[dict[str, Any]]:
         """What the operators say that they did, in order."""

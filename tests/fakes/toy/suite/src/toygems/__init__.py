@@ -41,7 +41,7 @@ def fold():
 def operator(name):
     kernel = Kernel(f"{name}_kernel")
 
-    def call(array, draw):
+    def call(array, **_kwargs):
         trouble("call", name, array.dtype, array.shape[0])
         journal(name, array)
         kernel.launch(array.shape[0], {"BLOCK": array.shape[1], "SCALE": SCALE}, array.dtype, folded=fold())
@@ -49,10 +49,10 @@ def operator(name):
     return call
 
 
-def poison(array, draw):
+def poison(array, **_kwargs):
     """Leave everything changed that an operator could leave changed for those after it."""
     global SCALE  # noqa: PLW0603
-    operator("poison")(array, draw)
+    operator("poison")(array)
     SCALE = 2
     random.seed(0)
     os.environ["TOY_FOLD"] = "1"
