@@ -129,7 +129,7 @@ def pytest_arguments(spec: CellSpec) -> list[str]:
     """The command line of a cell: absolute node id, ``--opt=value`` throughout, plugins in order."""
     arguments = [
         spec.node, "-s", "-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "--color=no",
-        f"--rootdir={spec.suite_root}", f"--mode={spec.mode}", f"--level={spec.level}",
+        f"--rootdir={spec.suite_root}", "-c", _ini_file(Path(spec.suite_root)), f"--mode={spec.mode}", f"--level={spec.level}",
     ]  # fmt: skip
     for plugin in spec.plugins:
         arguments += ["-p", plugin]
@@ -139,6 +139,12 @@ def pytest_arguments(spec: CellSpec) -> list[str]:
     if spec.rep_ms is not None:
         arguments.append(f"--iter={spec.rep_ms}")
     return arguments
+
+
+def _ini_file(suite_root: Path) -> str:
+    """The suite's own pytest settings, and never those of a directory above it, which are another project's."""
+    found = (suite_root / name for name in ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"))
+    return str(next((path for path in found if path.is_file()), os.devnull))
 
 
 def prepare(message: dict[str, Any]) -> dict[str, str]:
