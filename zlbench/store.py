@@ -46,7 +46,7 @@ def disk_full(path: Path) -> PartialError:
     """The error for a disk that ran full in the middle; what was finished is kept."""
     return PartialError(
         f"the disk is full: {path} could not be written",
-        hint="Free some space, then go on where it stopped: the same command with --resume and the run directory.",
+        hint="Free some space, then go on where it stopped, with --resume.",
         marker="DISK_FULL",
     )
 

@@ -15,17 +15,25 @@ from zlbench_plugins._patch import PatchSet
 class JsonLines:
     """A file of JSON lines in which every line is on its way to the disk before `append` returns."""
 
+    lost_a_line = False
+    """Whether any line of this process could not be written."""
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._stream: TextIO | None = None
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one line and flush it; a crash in the next instruction loses nothing."""
-        if self._stream is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = self._path.open("a", encoding="utf-8")
-        self._stream.write(json.dumps(record, separators=(",", ":"), default=str) + "\n")
-        self._stream.flush()
+        line = json.dumps(record, separators=(",", ":"), default=str) + "\n"
+        try:
+            if self._stream is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._stream = self._path.open("a", encoding="utf-8")
+            self._stream.write(line)
+            self._stream.flush()
+        except OSError:
+            JsonLines.lost_a_line = True
+            raise
 
 
 class Recorder(Protocol):

@@ -15,7 +15,7 @@ import pytest
 from zlbench_plugins import inputs, pretty
 from zlbench_plugins.cases import Case, cases
 from zlbench_plugins.context import CellContext, current
-from zlbench_plugins.failures import FailureKind, classify, one_line
+from zlbench_plugins.failures import DISK_FULL_EXIT, FailureKind, classify, one_line
 from zlbench_plugins.timing import measure
 
 
@@ -103,10 +103,6 @@ class RowRunner:
     @property
     def _suite(self) -> Any:
         return sys.modules.get(self._context.spec.package)
-
-
-DISK_FULL_EXIT = 28
-"""Exit status of a measured process that could not write (the number of ENOSPC)."""
 
 
 def pytest_collection_modifyitems() -> None:

@@ -26,6 +26,8 @@ from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
 from zlbench.proctree import MARKER
 from zlbench.resident import Lines
+from zlbench_plugins import failures
+from zlbench_plugins.failures import DISK_FULL_EXIT
 
 _PR_SET_PDEATHSIG = 1
 # All but `device`, which does its work at import, for one cell.
@@ -96,14 +98,15 @@ def _become_cell(spec: CellSpec, *, marker: str, parent: int) -> None:
         _redirect(out_dir / "run.log")
         os.chdir(out_dir)
         code = run_cell(spec)
-    except BaseException:  # noqa: BLE001 - the last frame of a process whose log is all that is left of it
+    except BaseException as error:  # noqa: BLE001 - the last frame of a process whose log is all that is left of it
+        code = DISK_FULL_EXIT if failures.classify(error) is failures.FailureKind.DISK_FULL else code
         traceback.print_exc()
     finally:
         try:
             sys.stdout.flush()
             sys.stderr.flush()
         except OSError:
-            code = code or 28
+            code = DISK_FULL_EXIT
         os._exit(code)
 
 
@@ -122,7 +125,9 @@ def run_cell(spec: CellSpec) -> int:
     from zlbench_plugins import context
 
     context.activate(context.CellContext(spec))
-    return int(pytest.main(pytest_arguments(spec)))
+    code = int(pytest.main(pytest_arguments(spec)))
+    # Whatever pytest made of it: a record that could not be written is what ended this cell.
+    return DISK_FULL_EXIT if context.JsonLines.lost_a_line else code
 
 
 def pytest_arguments(spec: CellSpec) -> list[str]:

@@ -14,7 +14,7 @@ from zlbench.cells import CellState
 from zlbench.cli.app import App
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish
-from zlbench.errors import ExitCode, PreflightError, UsageError, ZlbenchError
+from zlbench.errors import ExitCode, PartialError, PreflightError, UsageError, ZlbenchError
 from zlbench.judge import Verdict
 from zlbench.measure.prepare import Prepared, prepare, worker_specs
 from zlbench.measure.request import Request, make_cells, make_request
@@ -112,6 +112,8 @@ def _run_to_the_end(screen: Screen, app: App) -> ExitCode:
         _try_status(screen, error)
         if isinstance(error, PreflightError) and _side_of(error, screen.request):
             _note_preflight(screen.root, screen.request, error)
+        if isinstance(error, PartialError):
+            error.hint = f"{error.hint}\ngo on:  {_resume_command(app, screen.root)}"
         raise
     code = screen.exit_code()
     if any(line.judgement.verdict is not Verdict.NO_ROWS for line in screen.lines.values()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -246,5 +247,6 @@ def _to_cache(cache: Path, stamp: str, inventory: Inventory) -> None:
         cache.parent.mkdir(parents=True, exist_ok=True)
         partial.write_text(json.dumps(data), encoding="utf-8")
         partial.replace(cache)
-    except OSError:
-        partial.unlink(missing_ok=True)  # an unwritable cache costs time, nothing else
+    except OSError:  # an unwritable cache costs time, nothing else
+        with contextlib.suppress(OSError):
+            partial.unlink()
