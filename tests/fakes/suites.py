@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,10 +77,13 @@ class Ended:
 class Started:
     """A command that is running, in a process group of its own as a shell would start it."""
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, limit: Callable[[], None] | None = None
+    ) -> None:
         self._process = subprocess.Popen(
             list(argv), env=dict(env), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             stdin=subprocess.DEVNULL, start_new_session=True,
+            preexec_fn=limit,  # noqa: PLW1509 - no threads here
         )  # fmt: skip
         self.pid = self._process.pid
 
@@ -143,13 +146,15 @@ class ToyProject:
         return {**kept, "PYTHONPATH": os.pathsep.join(PATHS), "PYTHONDONTWRITEBYTECODE": "1",
                 "ZLBENCH_HOME": str(self.home), **more}  # fmt: skip
 
-    def start(self, *words: str, env: Mapping[str, str] | None = None) -> Started:
-        """Start ``zlbench …`` as a person would."""
-        return Started([sys.executable, "-m", "zlbench", *words], self.env(**(env or {})), self.root)
+    def start(
+        self, *words: str, env: Mapping[str, str] | None = None, limit: Callable[[], None] | None = None
+    ) -> Started:
+        """Start ``zlbench …`` as a person would; `limit` runs in the child first."""
+        return Started([sys.executable, "-m", "zlbench", *words], self.env(**(env or {})), self.root, limit)
 
-    def run(self, *words: str, env: Mapping[str, str] | None = None) -> Ended:
+    def run(self, *words: str, env: Mapping[str, str] | None = None, limit: Callable[[], None] | None = None) -> Ended:
         """Run ``zlbench …`` to its end."""
-        return self.start(*words, env=env).end()
+        return self.start(*words, env=env, limit=limit).end()
 
     def start_nox(self, *words: str, env: Mapping[str, str] | None = None) -> Started:
         """Start nox with a noxfile of three lines, as another repository would have it."""

@@ -1,0 +1,149 @@
+"""Bad input: one clear message with the next step, the documented exit code, no traceback, what was finished stays."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from pathlib import Path
+
+import pytest
+from fakes.compilers import make_toy_interpreter
+from fakes.suites import Ended, ToyProject, data, lines
+
+
+def refused(ended: Ended, code: int, *said: str) -> None:
+    assert ended.code == code, ended.text
+    for text in said:
+        assert text in ended.err
+    assert "Traceback" not in ended.text
+    assert ended.err.rstrip().splitlines()[-1].startswith(f"exit {code} (")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("toyy",), ("no operator named toyy", "Nearest: toy.", "--list")),
+        (("toy", "--dtypes", "flaot16"), ("no dtype named flaot16", "Nearest: float16")),
+        (("toy", "--target", "quda:90"), ("no target named quda:90", "cuda:90")),
+        (("toy", "--b", "gone-1.0-py3-none-any.whl"), ("gone-1.0-py3-none-any.whl", "does not exist")),
+        (("toy", "--b", "zlbench.toml"), ("zlbench.toml", "neither a wheel nor an interpreter")),
+        (("toy", "--backend", "cudda"), ("cudda", "Nearest: cuda")),
+        (("toy", "--caliber", "defualt"), ("defualt", "Nearest: default")),
+        (("toy", "--axis", "toyz"), ("toyz", "Nearest: toys")),
+        (("toy", "--swtich", "X"), ("--swtich", "Nearest: --switch")),
+        (("toy", "--resume", "nowhere"), ("no screen to go on with",)),
+        (("toy", "--shape-file", "open.yaml"), ("open.yaml:3:1",)),
+        (("toy", "--shape-file", "missing.yaml"), ("missing.yaml: cannot be read",)),
+        (("toy", "--shape-file", "other.yaml"), ("other.yaml", "no operator named toyy", "Nearest: toy.")),
+        ((), ("no operator is named", "--all")),
+    ],
+    ids=lambda value: "_".join(value[-2:]) if isinstance(value, tuple) and value and value[0] == "toy" else None,
+)
+def test_what_cannot_be_meant_is_refused(project: ToyProject, words: tuple[str, ...], said: tuple[str, ...]) -> None:
+    (project.root / "open.yaml").write_text("toy:\n  shapes: [[1, 2\n")
+    (project.root / "other.yaml").write_text("toyy:\n  shapes:\n    - [1, 2]\n")
+    refused(project.run("screen", *words), 2, *said)
+    assert not project.runs.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "$(touch pwned)", "`touch pwned`", "toy;touch pwned", "/", "..", "x" * 400]
+)
+@pytest.mark.parametrize("command", ["screen", "run"])
+def test_a_hostile_name_reaches_neither_a_shell_nor_the_disk(project: ToyProject, command: str, name: str) -> None:
+    before = {path for path in project.root.rglob("*") if "__pycache__" not in path.parts}
+    refused(project.run(command, "toy", name), 2)
+    assert {path for path in project.root.rglob("*") if "__pycache__" not in path.parts} == before
+
+
+def test_a_hostile_operator_stays_in_its_run_directory(project: ToyProject) -> None:
+    (project.suite / "benchmark" / "test_hostile.py").write_text(
+        "import toygems\nfrom . import base\n\n\ndef test_hostile():\n"
+        '    base.Benchmark(op_name="../../$(touch pwned)", torch_op=None, gems_op=toygems.operator("other")).run()\n'
+    )
+    ended = project.run("screen", "hostile")
+    assert ended.code == 0
+    operator = data(project.screen / "screen.json")["operators"][0]
+    assert operator["op"] == "../../$(touch pwned)"
+    assert (project.screen / operator["directory"]).resolve().parent == project.screen
+    assert not list(project.root.parent.rglob("pwned"))
+    assert len(lines(project.screen / operator["directory"] / "B" / "rows.jsonl")) == 10
+
+
+def test_a_malformed_project_file_names_its_line(project: ToyProject) -> None:
+    (project.root / "zlbench.toml").write_text('[build.x]\ntree = "x\n')
+    refused(project.run("screen", "toy"), 2, "zlbench.toml:2:")
+    (project.root / "zlbench.toml").write_text('[defaults]\naxsi = "x"\n')
+    refused(project.run("screen", "toy"), 2, "zlbench.toml:2: no key named axsi", "Nearest: axis")
+
+
+def test_a_dtype_that_the_suite_does_not_know(project: ToyProject) -> None:
+    ended = project.run("screen", "toy", "--dtypes", "int64")
+    refused(ended, 2)
+    assert "invalid choice: 'int64'" in ended.out
+    assert project.run("run", "toy", "--dtypes", "int64").code == 2
+
+
+def test_interpreters_without_what_is_needed(project: ToyProject, tmp_path: Path) -> None:
+    refused(project.run("screen", "toy", "--a", sys.executable), 3, "cannot import triton", "without triton")
+    python = make_toy_interpreter(tmp_path / "venv")
+    refused(project.run("screen", "toy", "--a", str(python)), 3, "cannot import torch", "without torch")
+    status = data(project.screens()[-1] / "status.json")
+    assert (status["sides"]["A"]["state"], status["sides"]["A"]["returncode"]) == ("PREFLIGHT", 3)
+
+
+@pytest.mark.parametrize("command", ["screen", "run"])
+@pytest.mark.parametrize("out", ["zlbench.toml", "zlbench.toml/below", "/proc/runs"])
+def test_results_that_cannot_be_written(project: ToyProject, command: str, out: str) -> None:
+    ended = project.run(command, "toy", "--out", out)
+    refused(ended, 3, "PREFLIGHT_FAILED check=out-dir", out, "--out DIR")
+    assert project.journal() == []
+
+
+def test_a_home_that_cannot_be_written(project: ToyProject) -> None:
+    refused(project.run("screen", "toy", env={"ZLBENCH_HOME": str(project.root / "zlbench.toml")}), 3, "write access")
+
+
+def test_a_disk_that_runs_full_in_the_middle(project: ToyProject) -> None:
+    project.trouble({"compiler": "y", "op": "other", "dtype": "float16", "shape": 3, "at": "call", "do": "disk_full"})
+    ended = project.run("screen", "toy", "other", "third", "--jobs", "1")
+    refused(ended, 6, "DISK_FULL the disk is full", "Free some space")
+    assert [row["status"] for row in lines(project.screen / "other" / "B" / "rows.jsonl")] == ["SUCCESS", "SUCCESS"]
+    assert data(project.screen / "other" / "B" / "result.json")["state"] == "DISK_FULL"
+    assert data(project.screen / "status.json")["exit_code"] == 6
+    project.trouble()
+    (command,) = [line.partition("go on:")[2].split() for line in ended.err.splitlines() if "go on:" in line]
+    again = project.run(*command[1:])
+    assert again.code == 0
+    assert again.err.count("kept") == 3
+
+
+@pytest.mark.parametrize(("kilobytes", "where"), [(1, "plan.json"), (10, "toy/A")], ids=["driver", "cell"])
+def test_files_that_stay_too_short(project: ToyProject, kilobytes: int, where: str) -> None:
+    """A limit on file sizes fails as a full disk does, in the driver or in a measured process."""
+    project.run("screen", "toy", "--quick")  # so that the builds are known
+    project.table(inputs_of_a_shape=5)  # rows.jsonl grows longer than any file of the driver
+    limit = kilobytes * 1024
+    ended = project.run(
+        "screen", "toy", "--jobs", "1", limit=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    )
+    refused(ended, 6, "DISK_FULL", where, "--resume")
+
+
+def test_colour_variables_that_contradict_each_other(project: ToyProject) -> None:
+    ended = project.run("screen", "toy", "--quick", env={"NO_COLOR": "1", "FORCE_COLOR": "1"})
+    assert ended.code == 0
+    assert "\x1b[" not in ended.text
+
+
+def test_debug_shows_the_traceback(project: ToyProject) -> None:
+    assert "Traceback" in project.run("screen", "toyy", "--debug").err
+
+
+def test_two_screens_of_one_second_have_directories_of_their_own(project: ToyProject) -> None:
+    both = [project.start("screen", "toy", "--quick") for _ in range(2)]
+    assert [started.end().code for started in both] == [0, 0]
+    assert len(project.screens()) == 2
+    for screen in project.screens():
+        assert data(screen / "status.json")["state"] == "finished"
+        assert len(lines(screen / "toy" / "A" / "rows.jsonl")) == 1
