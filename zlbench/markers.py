@@ -68,6 +68,10 @@ _VERDICTS: dict[str, _Entry] = {
         "One side has rows or kernels that the other lacks, so a verdict over the rest would be a guess.",
         "Equal kernels are equal, but what is missing may be what changed.",
         "The line names what is missing and why; correct that and run the operator again."),
+    "NOT_COMPARABLE": (
+        "The sides were measured under different conditions; the lines with [caliber] name them.",
+        "The verdict is withdrawn: a difference could come from the conditions.",
+        "Run both sides under one caliber; if you know why they agree: --allow-caliber-mismatch."),
 }
 
 _REFUSALS: dict[str, _Entry] = {
@@ -226,6 +230,14 @@ _MARKERS: dict[str, _Entry] = {
         "This Triton lacks the hooks by which launches are seen.",
         "The IR is not recorded, or sweep losers count as used.",
         "Use Triton 3.6 or later."),
+    "CODE_UNREADABLE": (
+        "A binary is not the ELF file that it should be.",
+        "Whether its machine code changed is unknown, and is not guessed.",
+        "Look at the file named; a full disk or a killed process leaves torn files."),
+    "COSTS_UNAVAILABLE": (
+        "Registers, spills and instructions could not be read out of the binaries.",
+        "Verdicts are not touched; costs that are unknown show as ?.",
+        "The line names the tool or the file. The tools ship inside a Triton wheel; a source tree may lack them."),
     "IR_UNREADABLE": (
         "A stored IR file could not be parsed.",
         "The operator gets no verdict rather than a wrong one.",
@@ -249,6 +261,9 @@ _CHECKS: dict[str, _Entry] = {
     "build-made": (
         "The environment of a build is missing, incomplete or of another specification.",
         "There is no compiler to measure.", "Make it: nox -s build -- BUILD."),
+    "build-source": (
+        "The wheel, interpreter or source tree of a build is not there, or is not one.",
+        "There is no compiler to measure.", "Correct the path, on the command line or in zlbench.toml."),
     "build-native": (
         "The build has no native library, or it cannot be loaded.",
         "There is no compiler to measure.", "Does the wheel fit Python version and machine?"),

@@ -13,7 +13,7 @@ from zlbench.errors import ZlbenchError
 from zlbench.settings import load_project
 from zlbench_sessions import _exit
 
-PATHS = ("noxfile.py", "zlbench", "plugins", "backends", "sessions", "tests", "benchmarks", "ops")
+PATHS = ("noxfile.py", "zlbench", "plugins", "backends", "sessions", "tests", "benchmarks", "ops", "docs")
 
 
 def register(root: Path) -> None:

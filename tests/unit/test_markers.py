@@ -24,7 +24,8 @@ ROOT = Path(__file__).parents[2]
         ("switch-known", "switch-known"),
         ("check=switch-known", "switch-known"),
         ("4", "4 not comparable"),
-        ("not-comparable", None),
+        ("not-comparable", "NOT_COMPARABLE"),
+        ("comparable", None),
         ("AUTOTUNE_REPLAY_FALLBACK_no_evict", "AUTOTUNE_REPLAY_FALLBACK"),
     ],
 )
