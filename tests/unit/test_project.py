@@ -246,7 +246,8 @@ def test_a_wheel_holds_code_suite_and_shapes_and_nothing_else(installed: Path) -
 
 
 def test_the_command_works_from_a_wheel(installed: Path, tmp_path: Path) -> None:
-    code = f"import sys; sys.path.insert(0, {str(installed)!r})\nfrom zlbench.cli import main\nsys.exit(main(sys.argv[1:]))"
+    path = f"import sys; sys.path.insert(0, {str(installed)!r})"
+    code = f"{path}\nfrom zlbench.cli import main\nsys.exit(main(sys.argv[1:]))"
     shown = run(sys.executable, "-c", code, "--help", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert "exit codes: 0 ok" in shown.stdout
