@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import groupby
 
 import pytest
 from fakes.suites import LATENCIES, PATHS, ToyProject, data, lines, make_table_backend
@@ -64,8 +65,11 @@ def assert_no_headline(operator: dict, text: str, matched: int) -> None:
 
 def test_a_crash(project: ToyProject, timed: dict[str, str]) -> None:
     project.trouble({**AT_S3, "at": "call", "do": "segv"})
-    ended, operators = screen(project, timed)
+    ended, operators = screen(project, timed, "--jobs", "4")
     assert_stopped_at_s3(project, "CRASH")
+    # Where something is timed, one process at a time, whatever was asked for.
+    pids = [pid for pid, _ in groupby(line["pid"] for line in project.journal())]
+    assert len(pids) == len(set(pids)) == 4
     assert data(project.screen / "toy" / "B" / "result.json")["signal"] == 11
     assert "CRASH (signal 11 in row float16 shape [3, 64])" in ended.out
     assert_no_headline(operators["toy"], ended.out, 2)

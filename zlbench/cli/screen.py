@@ -18,8 +18,9 @@ from zlbench.errors import ExitCode, PartialError, PreflightError, UsageError, Z
 from zlbench.judge import Verdict
 from zlbench.measure.prepare import Prepared, prepare, worker_specs
 from zlbench.measure.request import Request, make_cells, make_request
+from zlbench.measure.runner import finished_outcome
 from zlbench.screen import table
-from zlbench.screen.command import CACHE, Screen, header, plan_data
+from zlbench.screen.command import CACHE, Screen, header, plan_data, side_status
 from zlbench.screen.resume import refuse_other_question, with_planned_operators, words_again
 from zlbench.settings import axis_of
 from zlbench.text import plural, seconds
@@ -76,7 +77,9 @@ def _remove_if_empty(root: Path) -> None:
 def _note_preflight(root: Path, request: Request, error: ZlbenchError) -> None:
     """Keep in status.json which side failed before anything ran; data of an earlier try stays as it is."""
     known = store.read_json(root / store.STATUS) or {}
-    sides = dict(known.get("sides") or {label: {"state": "NOT_RUN", "returncode": None} for label in request.builds})
+    # From the disk: a driver that was killed has not said everything that was finished.
+    cells = [(spec.side, finished_outcome(Path(spec.out_dir))) for spec in make_cells(request, root)]
+    sides = {label: side_status([kept for side, kept in cells if kept and side == label]) for label in request.builds}
     side = _side_of(error, request)
     for label in [side] if side else list(sides):
         # As nox says of a session whose interpreter is not there; for zlbench it is a failure all the same.

@@ -69,8 +69,14 @@ def usage(_root):
 
 
 def _to_driver(root, number):
-    """Signal whoever started our worker, in the middle of an operator that has started a process of its own."""
+    """Signal whoever started our worker, in the middle of an operator that has started a process of its own.
+
+    Not before the other side, which came first, is complete: how quickly its files were finished must not matter.
+    """
     _grandchild(root)
+    until = time.monotonic() + 20
+    while not Path("../A/result.json").exists() and Path.cwd().name == "B" and time.monotonic() < until:
+        time.sleep(0.02)
     status = Path(f"/proc/{os.getppid()}/status").read_text()
     driver = next(line.split()[1] for line in status.splitlines() if line.startswith("PPid:"))
     os.kill(int(driver), number)
