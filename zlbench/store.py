@@ -7,6 +7,7 @@ rename, so that no reader and no crash ever sees half of it.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zlbench.errors import PartialError, PreflightError, ZlbenchError
+from zlbench.errors import PartialError, PreflightError, UsageError, ZlbenchError
 
 RESULT = "result.json"
 STATUS = "status.json"
@@ -91,6 +92,25 @@ def create_run_dir(root: Path, stem: str, now: datetime) -> Path:
         except OSError as error:
             raise disk_error(error, path) from error
         return path
+
+
+@contextmanager
+def hold(root: Path) -> Iterator[None]:
+    """Have a run directory to oneself; the lock ends with its process, however that ends.
+
+    Raises:
+        UsageError: another zlbench is writing into it.
+    """
+    with clear_errors(root):
+        stream = (root / ".lock").open("a")
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"another zlbench is writing into {root}", hint="Wait for its end, or start a new run."
+            ) from None
+        yield
 
 
 def newest(root: Path, stem: str, *, having: str) -> Path | None:

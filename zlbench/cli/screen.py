@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -39,15 +39,22 @@ def run(app: App) -> ExitCode:
     if resolved.flag("dry_run"):
         return dry_run(app, request)
     root = _root(app)
+    with store.hold(root):
+        return _screen(app, request, root)
+
+
+def _screen(app: App, request: Request, root: Path) -> ExitCode:
     try:
         prepared = prepare(request, home=app.home, env=app.env, log=app.talk)
     except ZlbenchError as error:
         _note_preflight(root, request, error)
         raise
     except KeyboardInterrupt:
-        _remove_if_empty(root)
+        app.talk("interrupted before anything was measured; what was installed by then is used again")
+        if app.resolved.path("resume") is None:
+            shutil.rmtree(root, ignore_errors=True)
         raise
-    if resuming is not None:
+    if app.resolved.path("resume") is not None:
         refuse_other_question(root, plan_data(request, prepared, make_cells(request, root)))
     screen = Screen(request=request, prepared=prepared, root=root, env=app.env, talk=app.talk)
     for line in header(request, prepared):
@@ -66,12 +73,6 @@ def _root(app: App) -> Path:
     if not (root / "plan.json").is_file() and not (root / store.STATUS).is_file():
         raise UsageError(f"{root} is no screen to go on with", hint="Give the directory of an interrupted screen.")
     return root
-
-
-def _remove_if_empty(root: Path) -> None:
-    """Interrupted before there was anything to keep."""
-    with contextlib.suppress(OSError):
-        root.rmdir()
 
 
 def _note_preflight(root: Path, request: Request, error: ZlbenchError) -> None:

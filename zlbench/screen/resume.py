@@ -80,7 +80,8 @@ def _differences(root: Path, before: Mapping[str, Any], after: Mapping[str, Any]
 
 
 def _facts(side: Mapping[str, Any]) -> dict[str, Any]:
-    facts = {f"build {name}": side["build"].get(name) for name in _BUILD_FACTS}
+    # Twelve digits of a hash tell two compilers apart and fit on a line.
+    facts: dict[str, Any] = {f"build {name}": str(side["build"].get(name))[:12] for name in _BUILD_FACTS}
     return facts | {f"switch {name}": value for name, value in side["switches"].items()}
 
 

@@ -1,0 +1,51 @@
+"""Going on with a screen: nothing is done twice, and nothing is kept that answers another question."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from fakes.suites import ToyProject, data
+
+
+def test_a_finished_screen_is_kept_whole_and_can_grow(project: ToyProject) -> None:
+    assert project.run("screen", "toy").code == 0
+    table = (project.screen / "screen.tsv").read_text()
+    again = project.run("screen", "--resume", str(project.screen))
+    assert again.code == 0
+    assert again.err.count("kept") == 2
+    assert (project.screen / "screen.tsv").read_text() == table
+    assert len(project.journal()) == 20
+    assert project.run("screen", "toy", "other", "--resume", str(project.screen)).code == 0
+    assert (project.screen / "screen.tsv").read_text().startswith(table)
+    assert {line["op"] for line in project.journal()[20:]} == {"other"}
+
+
+def test_other_settings_are_refused(project: ToyProject) -> None:
+    assert project.run("screen", "toy", "--quick").code == 0
+    before = {path: path.read_bytes() for path in project.screen.rglob("*") if path.is_file()}
+    for words, said in (
+        (("--level", "comprehensive", "--quick"), "toy/A: level core then, comprehensive now"),
+        ((), "toy/A: quick True then, False now"),
+        (("--quick", "--a", "y", "--b", "x"), "side A: build version 3.6.0 then, 3.7.1 now"),
+        (("--quick", "--build", "x", "--switch", "TOY_FOLD"), "switch TOY_FOLD unset then, 0 now"),
+    ):
+        ended = project.run("screen", *words, "--resume", str(project.screen))
+        assert ended.code == 4
+        assert said in ended.err
+        assert "start a new screen" in ended.err
+    assert {path: path.read_bytes() for path in project.screen.rglob("*") if path.is_file()} == before
+
+
+def test_a_screen_in_progress_is_left_alone(project: ToyProject) -> None:
+    project.trouble({"compiler": "x", "op": "toy", "dtype": "float16", "shape": 1, "at": "call", "do": "hang"})
+    running = project.start("screen", "toy")
+    until = time.monotonic() + 30
+    while not (project.suite / "grandchildren").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    second = project.run("screen", "--resume", str(project.screen))
+    assert second.code == 2
+    assert f"another zlbench is writing into {project.screen}" in second.err
+    running.send(signal.SIGINT)
+    assert running.end().code == 130
+    assert data(project.screen / "status.json")["state"] == "interrupted"
