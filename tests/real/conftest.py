@@ -37,16 +37,19 @@ def zl(home: Path, builds: dict[str, Manifest], tmp_path_factory: pytest.TempPat
 
 @dataclass(frozen=True)
 class Everything:
-    """The whole suite on the default pair, with the compilers' files as they were before and after."""
+    """The whole suite on the default pair, and what it left where nothing may change."""
 
     done: Done
     before: dict[str, dict[str, tuple[int, int]]]
     after: dict[str, dict[str, tuple[int, int]]]
+    person: Path
+    """The home directory that it ran with, empty before."""
 
 
 @pytest.fixture(scope="session")
-def everything(zl: Zlbench, builds: dict[str, Manifest]) -> Everything:
+def everything(zl: Zlbench, builds: dict[str, Manifest], tmp_path_factory: pytest.TempPathFactory) -> Everything:
     folders = {name: Path(manifest.triton_path).parent for name, manifest in builds.items()}
     before = {name: snapshot(folder) for name, folder in folders.items()}
-    done = zl("screen", "--all", "--quick")
-    return Everything(done, before, {name: snapshot(folder) for name, folder in folders.items()})
+    person = tmp_path_factory.mktemp("person")
+    done = Zlbench(home=zl.home, out=zl.out, env={"HOME": str(person)})("screen", "--all", "--quick")
+    return Everything(done, before, {name: snapshot(folder) for name, folder in folders.items()}, person)

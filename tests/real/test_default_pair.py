@@ -95,6 +95,11 @@ def test_nothing_is_written_into_the_compilers(everything: Everything) -> None:
         assert everything.after[name] == before, name
 
 
+def test_nothing_is_written_into_the_home_directory(everything: Everything) -> None:
+    """Triton's own cache is below it, and would be shared by everything that a person runs."""
+    assert list(everything.person.rglob("*")) == []
+
+
 def test_rescoring_agrees_and_keeps_the_first_table(zl: Zlbench, everything: Everything, tmp_path: Path) -> None:
     root = tmp_path / "screen_copy"
     shutil.copytree(everything.done.root, root)

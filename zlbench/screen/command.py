@@ -222,7 +222,10 @@ def _compilers(prepared: Prepared) -> tuple[list[str], list[str]]:
     """Names and hashes of both compilers; where they would read alike, with the word that tells them apart."""
     both = [prepared.manifests[label] for label in ("A", "B")]
     versions = [f"triton {manifest.triton_version}" for manifest in both]
-    names = [f"{version} ({manifest.name})" for version, manifest in zip(versions, both, strict=True)]
+    names = [
+        manifest.name if manifest.triton_version in manifest.name else f"{manifest.name} ({version})"
+        for version, manifest in zip(versions, both, strict=True)
+    ]
     native = [f"libtriton {manifest.native_sha256[:8]}" for manifest in both]
     python = [f"{text} python {manifest.python_sha256[:8]}" for text, manifest in zip(native, both, strict=True)]
     alike = len(set(versions)) == 1 and len(set(names)) == 2
@@ -233,10 +236,9 @@ def header(request: Request, prepared: Prepared) -> list[str]:
     """What is compared, said once above everything."""
     axis = request.axis
     names, hashes = _compilers(prepared)
-    title = "screen" if not axis.null_test else "screen (A/A noise run, null test)"
+    title = "screen" if not axis.null_test else "A/A noise run"
     lines = [f"{title}  A {names[0]}  →  B {names[1]}        axis: {axis.describe}"]
-    for switch in axis.switches:
-        lines.append(f"        switch {switch.name}: A {shown(switch.a)}, B {shown(switch.b)}")
+    lines += [f"        switch {switch.name}: A {shown(switch.a)}, B {shown(switch.b)}" for switch in axis.switches]
     where = (
         f"target {','.join(request.targets)} · compile only" if request.backend.deviceless else request.backend.title
     )

@@ -12,8 +12,8 @@ from zlbench.judge import Judgement, MachineCode, Verdict
 from zlbench.text import columns, plural
 
 COLUMNS = (
-    "op", "op_file", "dtypes", "rows_before", "rows_after", "kernels_before", "kernels_after", "cvt_before", "cvt_after",
-    "elapsed_before", "elapsed_after", "verdict",
+    "op", "op_file", "dtypes", "rows_before", "rows_after", "kernels_before", "kernels_after",
+    "cvt_before", "cvt_after", "elapsed_before", "elapsed_after", "verdict",
 )  # fmt: skip
 """The predecessor's columns; its caliber columns and ours follow."""
 NEW_COLUMNS = (
