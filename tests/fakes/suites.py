@@ -165,7 +165,9 @@ class ToyProject:
             "register(pathlib.Path(__file__).parent)\n"
         )
         env = {key: value for key, value in self.env(**(env or {})).items() if key != "PYTHONPATH"}
-        return Started([sys.executable, "-m", "nox", "-f", str(noxfile), *words], env, self.root)
+        # The command itself: unlike ``python -m nox`` it has neither the working directory nor the noxfile's on its path.
+        command = Path(sys.executable).with_name("nox")
+        return Started([str(command), "-f", str(noxfile), *words], env, self.root)
 
     def nox(self, *words: str, env: Mapping[str, str] | None = None) -> Ended:
         """Run nox to its end."""
