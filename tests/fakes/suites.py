@@ -165,7 +165,7 @@ class ToyProject:
             "register(pathlib.Path(__file__).parent)\n"
         )
         env = {key: value for key, value in self.env(**(env or {})).items() if key != "PYTHONPATH"}
-        # The command itself: unlike ``python -m nox`` it has neither the working directory nor the noxfile's on its path.
+        # The command itself: unlike ``python -m nox`` it does not have the working directory on its path.
         command = Path(sys.executable).with_name("nox")
         return Started([str(command), "-f", str(noxfile), *words], env, self.root)
 
