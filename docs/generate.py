@@ -66,6 +66,10 @@ TARGETS_INTRODUCTION = """\
 `nvidia:90` are understood too. What Triton and the operators ask about the card (shared memory, processors,
 clocks) is answered with the properties of one card of the family:"""
 
+BACKENDS_INTRODUCTION = """\
+`--backend` is the device family. What this version does, it does with `compile`; measuring on a card is
+[planned](../explanation/planned.md)."""
+
 
 def pages(root: Path = ROOT) -> dict[Path, str]:
     """Return every generated file with its text."""
@@ -213,7 +217,7 @@ def targets_page() -> str:
         _NOTE,
         TARGETS_INTRODUCTION,
         table(("target", "stands for", "lanes", "shared memory a block", "processors"), targets),
-        "`--backend` is the device family. This version is tested with `compile` alone.",
+        BACKENDS_INTRODUCTION,
         table(("backend", "what it is", "aliases", "timers"), families),
     ]
     return "\n\n".join(parts) + "\n"
