@@ -48,7 +48,9 @@ def main() -> None:
     cells = [cell for cell in plan["cells"] if cell["side"] == sys.argv[2]]
     say = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    worker.prepare({"torch": True, "timer": "compile", "targets": [cells[0]["target"]], "preload": [cells[0]["package"]]})
+    worker.prepare(
+        {"torch": True, "timer": "compile", "targets": [cells[0]["target"]], "preload": [cells[0]["package"]]}
+    )
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         os.environ["TRITON_CACHE_DIR"] = first
         kernels = record(cells)

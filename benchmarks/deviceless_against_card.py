@@ -42,7 +42,18 @@ class Side:
 
 def run(out: Path, build: str, ops: list[str], *options: str) -> None:
     """Run `zlbench run`; operators that fail are left out of the comparison and shown as missing."""
-    command = [sys.executable, "-m", "zlbench", "run", *(ops or ["--all"]), "--build", build, "--out", str(out), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "zlbench",
+        "run",
+        *(ops or ["--all"]),
+        "--build",
+        build,
+        "--out",
+        str(out),
+        *options,
+    ]
     env = {**os.environ, "ZLBENCH_ROOT": str(ROOT)}
     subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, check=False)
 

@@ -70,8 +70,20 @@ def _bare_child(directory: Path, plan: dict[str, Any], side: str) -> subprocess.
     manifest = next(item for item in installed(ROOT / ".nox" / "zlbench") if item.triton_path == build["import_path"])
     suite = Path(plan["cells"][0]["suite_root"]) / "src"
     paths = [*manifest.pythonpath, str(ROOT), str(ROOT / "plugins"), str(ROOT / "backends"), str(suite)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1"}
-    command = [manifest.interpreter, "-W", "ignore", str(ROOT / "benchmarks" / "bare_compile.py"), str(directory / "plan.json"), side]
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [
+        manifest.interpreter,
+        "-W",
+        "ignore",
+        str(ROOT / "benchmarks" / "bare_compile.py"),
+        str(directory / "plan.json"),
+        side,
+    ]
     return subprocess.Popen(
         command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -105,7 +117,8 @@ def driver_memory(operators: int = 1000) -> float:
         for name in ("conftest.py", "__init__.py"):
             (suite / "benchmark" / name).touch()
         for index in range(operators):
-            text = f"from . import base\n\n\ndef test_op{index}():\n    base.Benchmark(op_name='op{index}', torch_op=None).run()\n"
+            body = f"base.Benchmark(op_name='op{index}', torch_op=None).run()"
+            text = f"from . import base\n\n\ndef test_op{index}():\n    {body}\n"
             (suite / "benchmark" / f"test_op{index}.py").write_text(text)
         code = (
             "import resource, sys; from zlbench.cli import main; "
@@ -132,7 +145,9 @@ def main() -> None:
             took, directory = screen(Path(folder), arguments.ops)
             compiled, counts = bare(directory)
             ratios.append(took / compiled)
-            print(f"round {number + 1}: screen {took:.1f} s, bare compile of {counts[0]} + {counts[1]} kernels {compiled:.1f} s")
+            print(
+                f"round {number + 1}: screen {took:.1f} s, bare compile {compiled:.1f} s ({' + '.join(map(str, counts))} kernels)"
+            )
     print(f"screen / bare compile          {statistics.median(ratios):.2f}          (target 1.5)")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def _condition(doc: str, effect: str, fixed_by: str, *, column: str = "", compared: bool = True) -> Any:  # noqa: ANN401  (as dataclasses.field)
+def _condition(doc: str, effect: str, fixed_by: str, *, column: str = "", compared: bool = True) -> Any:
     """Declare one condition.
 
     Args:
@@ -100,9 +100,7 @@ class Caliber:
     l2: str | None = _condition(
         "warm or cold second-level cache", "softmax 23.0 µs warm, 25.3 µs cold", "timer", column="l2"
     )
-    warmup_ms: int | None = _condition(
-        "warm-up budget", "too little leaves autotuning in the first rows", "--warmup"
-    )
+    warmup_ms: int | None = _condition("warm-up budget", "too little leaves autotuning in the first rows", "--warmup")
     rep_ms: int | None = _condition("repetition budget", "fewer repetitions, wider spread", "--iter")
     autotune_mode: str | None = _condition(
         "record, replay, or policy where --configs decides",
@@ -128,27 +126,15 @@ class Caliber:
     )
     suite: str | None = _condition("provider of the benchmarks", "other benchmarks", "--suite, FLAGGEMS_DIR")
     suite_commit: str | None = _condition("commit of the suite", "other kernels in the same file", "checkout")
-    suite_dirty: bool | None = _condition(
-        "uncommitted changes in the suite", "kernels nobody can look up", "checkout"
-    )
-    suite_hash: str | None = _condition(
-        "digest of the suite's files", "other kernels at the same commit", "checkout"
-    )
-    torch: str | None = _condition(
-        "version of torch", "other inputs, other allocator, other baseline", "build"
-    )
-    python: str | None = _condition(
-        "version of Python", "other host overhead; columns of source locations", "build"
-    )
-    driver: str | None = _condition(
-        "version of the device driver", "other clocks, other launch cost", "machine"
-    )
+    suite_dirty: bool | None = _condition("uncommitted changes in the suite", "kernels nobody can look up", "checkout")
+    suite_hash: str | None = _condition("digest of the suite's files", "other kernels at the same commit", "checkout")
+    torch: str | None = _condition("version of torch", "other inputs, other allocator, other baseline", "build")
+    python: str | None = _condition("version of Python", "other host overhead; columns of source locations", "build")
+    driver: str | None = _condition("version of the device driver", "other clocks, other launch cost", "machine")
     seeds: str | None = _condition(
         "seeds of random, numpy and torch", "data-dependent operators do other work", "zlbench"
     )
-    plugins: str | None = _condition(
-        "digest of the plugins in force", "another way to measure", "--extra-plugins"
-    )
+    plugins: str | None = _condition("digest of the plugins in force", "another way to measure", "--extra-plugins")
 
     def items(self) -> list[tuple[str, object]]:
         """Return names and values in order."""
@@ -171,9 +157,7 @@ class Caliber:
 
 
 FIELDS: Mapping[str, Field[Any]] = {condition.name: condition for condition in fields(Caliber)}
-COMPARED: tuple[str, ...] = tuple(
-    name for name, condition in FIELDS.items() if condition.metadata["compared"]
-)
+COMPARED: tuple[str, ...] = tuple(name for name, condition in FIELDS.items() if condition.metadata["compared"])
 SCREEN_COLUMNS: tuple[str, ...] = tuple(
     condition.metadata["column"] for condition in FIELDS.values() if condition.metadata["column"]
 )
@@ -201,9 +185,7 @@ def markdown() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table; it is how the docs are made."""
-    parser = argparse.ArgumentParser(
-        prog="python -m zlbench.caliber", description="Print the table of conditions."
-    )
+    parser = argparse.ArgumentParser(prog="python -m zlbench.caliber", description="Print the table of conditions.")
     parser.add_argument("--markdown", action="store_true", required=True)
     parser.parse_args(argv)
     print(markdown())  # noqa: T201

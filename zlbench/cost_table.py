@@ -68,9 +68,7 @@ class _SideCosts:
     @classmethod
     def read(cls, cell_dir: Path) -> _SideCosts:
         used = (kernel for kernel in read_index(cell_dir / "ttgir" / "index.tsv") if kernel.launches)
-        return cls(
-            kernels={kernel.id: kernel for kernel in used}, costs=store.read_json(cell_dir / COSTS_FILE) or {}
-        )
+        return cls(kernels={kernel.id: kernel for kernel in used}, costs=store.read_json(cell_dir / COSTS_FILE) or {})
 
     def of(self, kernel: str, cost: Cost) -> int | None:
         if cost is Cost.SHARED:

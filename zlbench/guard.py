@@ -143,9 +143,7 @@ def _tuning(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Comp
             note="each side chose its own configs",
         )  # fmt: skip
     elif None not in modes and modes != ["record", "replay"] and modes[0] != modes[1]:
-        yield Complaint(
-            op=name, field="autotune_mode", before=column_text(modes[0]), after=column_text(modes[1])
-        )
+        yield Complaint(op=name, field="autotune_mode", before=column_text(modes[0]), after=column_text(modes[1]))
     elif modes == ["replay", "replay"] and before.caliber.autotune_source != after.caliber.autotune_source:
         yield Complaint(
             op=name,

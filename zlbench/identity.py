@@ -110,7 +110,7 @@ def parse_identity(text: str) -> RunIdentity | None:
     )
 
 
-def _fact(name: str, value: Any) -> Any:  # noqa: ANN401  (JSON)
+def _fact(name: str, value: Any) -> Any:
     if name in ("build", "switches", "hooks"):
         return value if isinstance(value, dict) else {}
     if name == "plugin_names":

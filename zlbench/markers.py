@@ -341,9 +341,7 @@ def find(word: str) -> Marker:
     """
     asked = word.strip().strip("!:,. ").removeprefix("check=")
     by_fold = {name.casefold(): marker for name, marker in MARKERS.items()}
-    by_fold |= {
-        name.partition(" ")[0]: marker for name, marker in MARKERS.items() if marker.kind is Kind.EXIT
-    }
+    by_fold |= {name.partition(" ")[0]: marker for name, marker in MARKERS.items() if marker.kind is Kind.EXIT}
     found = by_fold.get(asked.casefold()) or by_fold.get(asked.casefold().replace("-", "_"))
     if found is None and asked.casefold().endswith("_no_evict"):
         found = MARKERS["AUTOTUNE_REPLAY_FALLBACK"]

@@ -82,9 +82,7 @@ class Outcome:
 class Child:
     """A started child: its process, its marker, and how to end it with all its descendants."""
 
-    def __init__(
-        self, command: Command, *, env: Mapping[str, str] | None = None, fds: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, command: Command, *, env: Mapping[str, str] | None = None, fds: tuple[int, ...] = ()) -> None:
         self.command = command
         self.marker = proctree.new_marker()
         self.started = time.monotonic()

@@ -62,7 +62,7 @@ class Lines:
             with contextlib.suppress(BlockingIOError):
                 data = data[os.write(self.writer, data) :]
 
-    def take(self) -> Any:  # noqa: ANN401 - whatever the other end wrote
+    def take(self) -> Any:
         """Return the next message that is already here."""
         return json.loads(self._ready.popleft())
 
@@ -75,7 +75,7 @@ class Lines:
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._ready.extend(line for line in lines if line.strip())
 
-    def receive(self) -> Any:  # noqa: ANN401 - whatever the other end wrote
+    def receive(self) -> Any:
         """Wait for the next message, however long; None at the end. For the child's end."""
         while not self._ready and not self.ended:
             self.fill()
@@ -146,7 +146,7 @@ class Resident:
             raise BrokenPipeError(f"process {self.pid} has ended")
         self._lines.send(message)
 
-    def receive(self, timeout_s: float | None = None) -> Any:  # noqa: ANN401 - whatever the child wrote
+    def receive(self, timeout_s: float | None = None) -> Any:
         """Return the next message, or None when the child has ended and all it wrote has been taken.
 
         Raises `Deadline` when nothing came within `timeout_s`; the child is left as it is.
@@ -182,9 +182,7 @@ class Resident:
     def __enter__(self) -> Resident:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _value: object, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, _value: object, _trace: TracebackType | None) -> None:
         self.terminate(grace_s=0.0 if kind else None)
 
 

@@ -72,9 +72,7 @@ class _Reader:
         for name_node, value in node.value:
             name = self.word(name_node)
             if name not in _ENTRY_KEYS:
-                raise UsageError(
-                    f"{self.at(name_node)}: {unknown('key', name, _ENTRY_KEYS, where=f'in {key}')}"
-                )
+                raise UsageError(f"{self.at(name_node)}: {unknown('key', name, _ENTRY_KEYS, where=f'in {key}')}")
             if name == "shapes":
                 shapes = self.shapes(key, value)
         if shapes is None:
@@ -168,9 +166,7 @@ def parse_inline(text: str, op: str) -> tuple[Shape, ...]:
         if _PRODUCT.fullmatch(part):
             shapes.append(tuple(int(number) for number in re.findall(r"\d+", part)))
         else:
-            shapes += _read(
-                part, "--shapes", lambda reader, node: _inline(reader, node, op, single=len(parts) > 1)
-            )
+            shapes += _read(part, "--shapes", lambda reader, node: _inline(reader, node, op, single=len(parts) > 1))
     return tuple(shapes)
 
 
@@ -188,9 +184,7 @@ def shape_text(shape: Dim) -> str:
     """
     if not isinstance(shape, tuple):
         return f"{shape:g}" if isinstance(shape, float) else str(shape)
-    return "x".join(
-        f"({shape_text(item)})" if isinstance(item, tuple) else shape_text(item) for item in shape
-    )
+    return "x".join(f"({shape_text(item)})" if isinstance(item, tuple) else shape_text(item) for item in shape)
 
 
 def _inline(reader: _Reader, node: yaml.Node | None, op: str, *, single: bool) -> tuple[Shape, ...]:

@@ -66,9 +66,7 @@ def parse_target(text: str) -> Target:
     if name not in KNOWN_TARGETS:
         shown = text.strip()[:60]
         raise ValueError(unknown("target", shown, KNOWN_TARGETS))
-    return Target(
-        backend=backend, arch=int(arch) if backend == "cuda" else arch, warp_size=KNOWN_TARGETS[name]
-    )
+    return Target(backend=backend, arch=int(arch) if backend == "cuda" else arch, warp_size=KNOWN_TARGETS[name])
 
 
 def parse_targets(text: str | Iterable[str]) -> tuple[Target, ...]:

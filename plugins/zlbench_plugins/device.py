@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import sys
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ def vendors_loaded(modules: Any) -> set[str]:
     found = set()
     for name in list(modules):
         parts = name.split(".")
-        for before, segment in zip(parts[:-1], parts[1:], strict=True):
+        for before, segment in pairwise(parts):
             if before == "backend" and segment.startswith("_") and not segment.startswith("__"):
                 found.add(segment[1:])
     return found

@@ -12,7 +12,11 @@ def describe(value: Any) -> Any:
     """One argument as plain data: tensors by shape, strides and dtype; containers item by item; the rest as text."""
     shape, stride = getattr(value, "shape", None), getattr(value, "stride", None)
     if shape is not None and callable(stride):
-        return {"shape": [int(n) for n in shape], "stride": [int(n) for n in stride()], "dtype": dtype_name(value.dtype)}
+        return {
+            "shape": [int(n) for n in shape],
+            "stride": [int(n) for n in stride()],
+            "dtype": dtype_name(value.dtype),
+        }
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
@@ -53,7 +57,9 @@ def label(described: Mapping[str, Any]) -> str:
 def _part(item: Any) -> str:
     if isinstance(item, dict) and "shape" in item:
         shape = "x".join(map(str, item["shape"])) or "scalar"
-        return shape if item["stride"] == _contiguous(item["shape"]) else f"{shape}s{'.'.join(map(str, item['stride']))}"
+        return (
+            shape if item["stride"] == _contiguous(item["shape"]) else f"{shape}s{'.'.join(map(str, item['stride']))}"
+        )
     if isinstance(item, list):
         return "x".join(filter(None, (_part(part) for part in item)))
     if isinstance(item, dict):

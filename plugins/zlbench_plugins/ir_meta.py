@@ -149,7 +149,9 @@ def describe(src: Any, meta: Mapping[str, Any]) -> dict[str, Any]:
     fn = getattr(src, "fn", None)
     names = list(getattr(fn, "arg_names", ()) or ())
     declared = {p.name for p in getattr(fn, "params", ()) if getattr(p, "is_constexpr", False)}
-    constants = {_argument(names, path): _plain(value) for path, value in dict(getattr(src, "constants", {}) or {}).items()}
+    constants = {
+        _argument(names, path): _plain(value) for path, value in dict(getattr(src, "constants", {}) or {}).items()
+    }
     constexprs = {name: value for name, value in constants.items() if name.split(".")[0] in declared or not declared}
     specialised = {name: f"eq{value}" for name, value in constants.items() if name not in constexprs}
     for path, attributes in dict(getattr(src, "attrs", {}) or {}).items():

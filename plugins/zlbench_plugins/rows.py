@@ -126,7 +126,9 @@ def pytest_collection_modifyitems() -> None:
     context.patches.set(benchmark, "measured_by_zlbench", runner)
     overriding = [cls.__name__ for cls in _subclasses(benchmark) if "run" in vars(cls)]
     if overriding:
-        context.warn("PATCH_NOT_IN_FORCE", f"{', '.join(overriding)} override run(): their rows keep the suite's own loop")
+        context.warn(
+            "PATCH_NOT_IN_FORCE", f"{', '.join(overriding)} override run(): their rows keep the suite's own loop"
+        )
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -46,7 +46,7 @@ def _milliseconds(value: Any) -> float:
 
 
 def _with_operator(bench: Any, suite: Any, use: Callable[[Any], Any]) -> Any:
-    """Apply `use` to the operator under test: the benchmark's own, or Torch's name with the suite's kernels behind it."""
+    """Apply `use` to the operator under test: the benchmark's own, or Torch's name with the suite behind it."""
     operator = getattr(bench, "gems_op", None)
     if operator is not None:
         return use(operator)

@@ -31,7 +31,19 @@ from zlbench_plugins.failures import DISK_FULL_EXIT
 
 _PR_SET_PDEATHSIG = 1
 # All but `device`, which does its work at import, for one cell.
-_SHARED = ("autotune_pin", "autotune_sweep", "cases", "context", "failures", "inputs", "ir_meta", "pretty", "rows", "shapes", "timing")
+_SHARED = (
+    "autotune_pin",
+    "autotune_sweep",
+    "cases",
+    "context",
+    "failures",
+    "inputs",
+    "ir_meta",
+    "pretty",
+    "rows",
+    "shapes",
+    "timing",
+)
 
 
 class Worker:
@@ -134,7 +146,8 @@ def pytest_arguments(spec: CellSpec) -> list[str]:
     """The command line of a cell: absolute node id, ``--opt=value`` throughout, plugins in order."""
     arguments = [
         spec.node, "-s", "-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "--color=no",
-        f"--rootdir={spec.suite_root}", "-c", _ini_file(Path(spec.suite_root)), f"--mode={spec.mode}", f"--level={spec.level}",
+        f"--rootdir={spec.suite_root}", "-c", _ini_file(Path(spec.suite_root)),
+        f"--mode={spec.mode}", f"--level={spec.level}",
     ]  # fmt: skip
     for plugin in spec.plugins:
         arguments += ["-p", plugin]

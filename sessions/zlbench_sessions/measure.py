@@ -34,7 +34,12 @@ def register(root: Path) -> None:
                     f"{command} with the caliber {caliber}.", tags=_tags(command),
                 )  # fmt: skip
     for build in builds:
-        _add(f"build({build})", _session("build", root, (build,)), f"Make the environment of build {build}.", tags=["build"])
+        _add(
+            f"build({build})",
+            _session("build", root, (build,)),
+            f"Make the environment of build {build}.",
+            tags=["build"],
+        )
 
 
 def _names(root: Path) -> tuple[list[str], list[str]]:

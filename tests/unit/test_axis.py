@@ -104,9 +104,7 @@ def roots(tmp_path: Path) -> list[Path]:
     (compiler / "_C").mkdir(parents=True)
     (compiler / "knobs.py").write_text('x = env_bool("TRITON_DEFAULT_FP_FUSION")\n', encoding="utf-8")
     (compiler / "_C" / "libtriton.so").write_bytes(
-        b"\x7fELF\x00\x01XDISABLE_MMA_V3X\x00"
-        + b"\x00" * 5000
-        + b"\x00DISABLE_MMA_V3\x00DISABLE_LLVM_OPT\x00"
+        b"\x7fELF\x00\x01XDISABLE_MMA_V3X\x00" + b"\x00" * 5000 + b"\x00DISABLE_MMA_V3\x00DISABLE_LLVM_OPT\x00"
     )
     (compiler / "empty.so").touch()
     (suite / "src").mkdir(parents=True)

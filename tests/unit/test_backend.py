@@ -67,9 +67,7 @@ def test_a_target_says_what_triton_needs() -> None:
     assert (mi300.backend, mi300.arch, mi300.warp_size, mi300.slug) == ("hip", "gfx942", 64, "hip-gfx942")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "cuda", "cuda:", "cuda:91", "cuda:9x", "hip:942", "tpu:5", "cuda:90:1", "../x"]
-)
+@pytest.mark.parametrize("text", ["", "cuda", "cuda:", "cuda:91", "cuda:9x", "hip:942", "tpu:5", "cuda:90:1", "../x"])
 def test_a_target_that_does_not_exist_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="target"):
         parse_targets(text)

@@ -41,12 +41,7 @@ def test_what_belongs_to_the_caller_s_own_python_and_session_goes() -> None:
     }  # fmt: skip
     env = measured_env(MANIFEST, theirs)
     assert {key: env[key] for key in theirs if key in env} == {"HOME": "/root", "CUDA_VISIBLE_DEVICES": "3"}
-    assert (
-        env["PYTHONSAFEPATH"]
-        == env["PYTHONDONTWRITEBYTECODE"]
-        == env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
-        == "1"
-    )
+    assert env["PYTHONSAFEPATH"] == env["PYTHONDONTWRITEBYTECODE"] == env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] == "1"
 
 
 def test_build_over_caller_and_extra_over_build() -> None:

@@ -79,9 +79,7 @@ def test_variables_of_a_build_do_not_make_it_again(bench: Bench, tmp_path: Path)
     assert bench.commands == []
 
 
-def test_a_wheel_file_with_new_content_under_the_old_name_is_installed_again(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_a_wheel_file_with_new_content_under_the_old_name_is_installed_again(bench: Bench, tmp_path: Path) -> None:
     first = bench.ensure(wheel_build(tmp_path))
     second = bench.ensure(wheel_build(tmp_path, native=b"built again"))
     assert "has changed" in bench.said[0]
@@ -186,9 +184,7 @@ def test_the_commit_is_that_of_the_checkout_which_tracks_the_tree(bench: Bench, 
 @pytest.mark.parametrize(
     ("version", "commit"), [("3.6.0+git1a2b3c4d", "1a2b3c4d"), ("3.6.0+20260101", None), ("3.6.0", None)]
 )
-def test_the_commit_may_be_in_the_version(
-    bench: Bench, tmp_path: Path, version: str, commit: str | None
-) -> None:
+def test_the_commit_may_be_in_the_version(bench: Bench, tmp_path: Path, version: str, commit: str | None) -> None:
     found = bench.ensure(tree_build(tmp_path, version=version))
     assert (found.commit, found.dirty) == (commit, None)
 
@@ -209,16 +205,12 @@ def test_an_interpreter_is_used_as_it_is(bench: Bench, tmp_path: Path) -> None:
     assert found.triton_version == "3.4.0"
     # It has no pytest: that comes from a directory beside it, behind everything.
     assert [Path(entry).parent.name for entry in found.pythonpath] == ["tools"]
-    assert (
-        sorted(path for path in (tmp_path / "venv").rglob("*") if "__pycache__" not in path.parts) == before
-    )
+    assert sorted(path for path in (tmp_path / "venv").rglob("*") if "__pycache__" not in path.parts) == before
     check_imported("A", found, imported_by(found, caller_env(), tmp_path))
 
 
 def succeeded() -> Outcome:
-    return Outcome(
-        returncode=0, signal=None, timed_out=False, interrupted=False, elapsed_s=0.0, stdout="", stderr=""
-    )
+    return Outcome(returncode=0, signal=None, timed_out=False, interrupted=False, elapsed_s=0.0, stdout="", stderr="")
 
 
 def test_an_interpreter_without_torch_is_named_with_the_reason(bench: Bench, tmp_path: Path) -> None:
@@ -288,9 +280,7 @@ def test_the_callers_pythonpath_does_not_colour_the_record(bench: Bench, tmp_pat
     ],
     ids=["wheel", "interpreter", "no program", "tree"],
 )
-def test_a_source_that_is_not_there_stops_before_anything_is_made(
-    bench: Bench, build: Build, said: str
-) -> None:
+def test_a_source_that_is_not_there_stops_before_anything_is_made(bench: Bench, build: Build, said: str) -> None:
     with pytest.raises(PreflightError, match=said) as caught:
         bench.ensure(build)
     assert caught.value.check == "build-source"
@@ -333,9 +323,7 @@ def test_a_second_one_waits_and_says_so(tmp_path: Path) -> None:
     assert order == ["build a: another zlbench is making it, waiting", "first", "second"]
 
 
-def test_the_base_is_made_once_for_all_builds_and_again_after_an_interrupt(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_the_base_is_made_once_for_all_builds_and_again_after_an_interrupt(bench: Bench, tmp_path: Path) -> None:
     made: list[str] = []
 
     def fake(command: Command) -> Outcome:

@@ -121,9 +121,7 @@ def test_settings_of_pip_pass_through_and_those_of_our_python_do_not(tmp_path: P
         "PIP_INDEX_URL": "file:///mirror", "HTTPS_PROXY": "http://proxy", "PIP_USER": "1",
         "PIP_TARGET": "/elsewhere", "PYTHONPATH": "/leak", "VIRTUAL_ENV": "/v",
     }  # fmt: skip
-    installer(tmp_path, fake, **env).install(
-        Path("/p/python"), ("x==1",), tmp_path / "log", target=tmp_path / "site"
-    )
+    installer(tmp_path, fake, **env).install(Path("/p/python"), ("x==1",), tmp_path / "log", target=tmp_path / "site")
     pip = fake.commands[-1]
     assert pip.env["PIP_INDEX_URL"] == "file:///mirror"
     assert pip.env["HTTPS_PROXY"] == "http://proxy"
@@ -136,9 +134,7 @@ def test_settings_of_pip_pass_through_and_those_of_our_python_do_not(tmp_path: P
 
 def test_no_pip_is_put_into_an_interpreter_that_has_none(tmp_path: Path) -> None:
     fake = Recorder((1, "No module named pip"))
-    installer(tmp_path, fake).install(
-        Path("/p/python"), ("x==1",), tmp_path / "log", target=tmp_path / "site"
-    )
+    installer(tmp_path, fake).install(Path("/p/python"), ("x==1",), tmp_path / "log", target=tmp_path / "site")
     pip = fake.commands[-1].argv
     assert pip[0] != "/p/python"
     assert pip[pip.index("--python") + 1] == "/p/python"

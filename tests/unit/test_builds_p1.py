@@ -26,15 +26,11 @@ def build_x(tmp_path: Path, name: str = "a") -> Build:
 
 
 def build_y(tmp_path: Path, name: str = "b") -> Build:
-    return Build(
-        name=name, kind=BuildKind.TREE, tree=make_toy_compiler(tmp_path / "y", native=Y_BYTES), torch=""
-    )
+    return Build(name=name, kind=BuildKind.TREE, tree=make_toy_compiler(tmp_path / "y", native=Y_BYTES), torch="")
 
 
 def made(build: Build, tmp_path: Path, *, install: bool = True) -> Manifest:
-    return ensure(
-        build, home=tmp_path / "home", env=caller_env(), log=lambda _: None, install=install, side="B"
-    )
+    return ensure(build, home=tmp_path / "home", env=caller_env(), log=lambda _: None, install=install, side="B")
 
 
 def test_a_leaking_pythonpath_is_caught(tmp_path: Path) -> None:

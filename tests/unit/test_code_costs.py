@@ -132,16 +132,12 @@ class Tools:
             out = "" if "SM80a" in command else self.listing(data)
         else:
             out = "        /*0000*/  ODD ;\n" if b"alone" in data else ""
-        return subprocess.CompletedProcess(
-            command, 0 if out else 1, out, "" if out else "cannot read it\nmore"
-        )
+        return subprocess.CompletedProcess(command, 0 if out else 1, out, "" if out else "cannot read it\nmore")
 
     @staticmethod
     def listing(code: bytes) -> str:
         ops = [low & 0xFFF for low, _ in struct.iter_unpack("<QQ", code)]
-        return "".join(
-            f"        /*{16 * at:04x}*/  {NAMES[op]} ;\n" for at, op in enumerate(ops) if op in NAMES
-        )
+        return "".join(f"        /*{16 * at:04x}*/  {NAMES[op]} ;\n" for at, op in enumerate(ops) if op in NAMES)
 
 
 @pytest.fixture
@@ -156,10 +152,7 @@ def write(folder: Path, files: dict[str, bytes]) -> list[Path]:
 
 
 def test_many_kernels_take_one_run_of_the_disassembler_an_architecture(tmp_path: Path, tools: Tools) -> None:
-    files = {
-        f"{n}.cubin": cubin([IADD] * n + [EXIT, NOP, NOP], architecture=a)
-        for n, a in ((1, 90), (2, 90), (3, 80))
-    }
+    files = {f"{n}.cubin": cubin([IADD] * n + [EXIT, NOP, NOP], architecture=a) for n, a in ((1, 90), (2, 90), (3, 80))}
     found = cubin_costs_many(write(tmp_path, files), tools.bindir, run=tools.run)
     assert [costs.mix for costs in found.values()] == [
         {"EXIT": 1, "IADD3": 1},

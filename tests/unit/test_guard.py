@@ -51,9 +51,7 @@ def identity(side: str = "A", caliber: Caliber = BASE, **rest: Any) -> RunIdenti
     return RunIdentity(op="mm", side=side, caliber=caliber, **{"build": BUILD_A, **rest})
 
 
-def found(
-    before: RunIdentity | None, after: RunIdentity | None, axis: Axis | None = RELEASES
-) -> list[Complaint]:
+def found(before: RunIdentity | None, after: RunIdentity | None, axis: Axis | None = RELEASES) -> list[Complaint]:
     return complaints(before, after, axis, op="mm")
 
 
@@ -157,9 +155,7 @@ def test_declared_switches_may_differ_and_others_may_not() -> None:
     ],
 )
 def test_autotune_modes(modes: tuple[str | None, str | None], marker: str, count: int) -> None:
-    sides = [
-        identity(s, dataclasses.replace(BASE, autotune_mode=m)) for s, m in zip("AB", modes, strict=True)
-    ]
+    sides = [identity(s, dataclasses.replace(BASE, autotune_mode=m)) for s, m in zip("AB", modes, strict=True)]
     listed = found(*sides)
     assert [complaint.marker for complaint in listed] == [marker] * count
 

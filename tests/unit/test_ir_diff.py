@@ -69,9 +69,7 @@ def test_one_operation_more_is_one_line_more() -> None:
     assert lines[:2] == ["--- A mm", "+++ B mm"]
     assert "    ttng.fence_async_shared  0 -> 1" in lines
     assert "    ttg.convert_layout 1 on both sides" in lines
-    assert [line for line in lines[2:] if line.startswith("+")] == [
-        "+      ttng.fence_async_shared {bCluster = false}"
-    ]
+    assert [line for line in lines[2:] if line.startswith("+")] == ["+      ttng.fence_async_shared {bCluster = false}"]
     assert [line for line in lines[2:] if line.startswith("-")] == []
 
 

@@ -26,9 +26,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 
 def test_paths_and_texts_of_all_ttgir_files_below_the_root(tmp_path: Path) -> None:
-    root = write(
-        tmp_path, {"r1/k/w4s3.ttgir": SOFTMAX, "r2/k/w4s3.ttgir": SOFTMAX, "index.tsv": "", "r1/x.ptx": ""}
-    )
+    root = write(tmp_path, {"r1/k/w4s3.ttgir": SOFTMAX, "r2/k/w4s3.ttgir": SOFTMAX, "index.tsv": "", "r1/x.ptx": ""})
     found = fingerprint_dir(root)
     assert found.files == {name: fingerprint_text(SOFTMAX) for name in ("r1/k/w4s3.ttgir", "r2/k/w4s3.ttgir")}
     assert found.version == NORMALISER_VERSION

@@ -54,10 +54,7 @@ def test_tie_breakers_come_in_order_and_only_where_needed() -> None:
 
 
 def test_types_are_all_named_where_one_is_not_enough() -> None:
-    group = [
-        variant(signature={"x": x, "y": y})
-        for x, y in [("*fp16", "*fp16"), ("*fp16", "i32"), ("*bf16", "i32")]
-    ]
+    group = [variant(signature={"x": x, "y": y}) for x, y in [("*fp16", "*fp16"), ("*fp16", "i32"), ("*bf16", "i32")]]
     assert variant_stems(group) == ["w4s3__fp16,fp16", "w4s3__fp16,i32", "w4s3__bf16,i32"]
 
 
@@ -103,9 +100,7 @@ values = st.one_of(
     st.text(max_size=6),
     st.sampled_from(["../..", "a/b", "A", "a"]),
 )
-keys = st.sampled_from(
-    ["BLOCK_M", "BLOCK_N", "block_m", "B_M", "K", "K1", "../x", "a.b", "a_b", "é", "BLOCK_SIZE_M"]
-)
+keys = st.sampled_from(["BLOCK_M", "BLOCK_N", "block_m", "B_M", "K", "K1", "../x", "a.b", "a_b", "é", "BLOCK_SIZE_M"])
 types = st.dictionaries(st.sampled_from(["x", "y", "n"]), st.sampled_from(["*fp16", "*bf16", "i32", "i64"]))
 variants = st.builds(
     VariantParams,
@@ -141,9 +136,7 @@ def test_the_legend_explains_every_name_and_every_short_form(group: list[Variant
 
 def test_legend() -> None:
     group = [
-        variant(
-            BLOCK_SIZE_M=m, EVEN=True, signature={"x": "*fp16", "n": "i32"}, specialisation={"n": "div16"}
-        )
+        variant(BLOCK_SIZE_M=m, EVEN=True, signature={"x": "*fp16", "n": "i32"}, specialisation={"n": "div16"})
         for m in (64, 128)
     ]
     lines = legend({"4096x4096/mm": group}).splitlines()
@@ -155,9 +148,7 @@ def test_legend() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "label", ["../../etc/passwd", "", ".", "..", "/", "a\x00b", "x" * 5000, "\ud800", "CON\n"]
-)
+@pytest.mark.parametrize("label", ["../../etc/passwd", "", ".", "..", "/", "a\x00b", "x" * 5000, "\ud800", "CON\n"])
 def test_no_label_leaves_its_folder(label: str) -> None:
     name = row_dirname(label)
     assert re.fullmatch(r"[A-Za-z0-9_.,=+\-]{1,120}", name)

@@ -23,9 +23,7 @@ def recorded(name: str) -> str:
 
 @pytest.mark.parametrize("kernel", ["softmax", "matmul", "search"])
 @pytest.mark.parametrize("spelling", ["nolines", "otherpath"])
-def test_one_program_compiled_with_other_paths_or_without_line_info_is_equal(
-    kernel: str, spelling: str
-) -> None:
+def test_one_program_compiled_with_other_paths_or_without_line_info_is_equal(kernel: str, spelling: str) -> None:
     one, other = recorded(f"{kernel}-3.6.0"), recorded(f"{kernel}-3.6.0-{spelling}")
     assert one != other
     assert normalise(one) == normalise(other)
@@ -44,9 +42,7 @@ def test_two_releases_agree_on_softmax_but_for_a_neutral_stamp() -> None:
 
 def test_two_releases_differ_on_a_matmul_by_one_fence() -> None:
     old, new = (normalise(recorded(f"matmul-{version}")).splitlines() for version in ("3.6.0", "3.9.0"))
-    assert [line for line in new if line not in set(old)] == [
-        "      ttng.fence_async_shared {bCluster = false}"
-    ]
+    assert [line for line in new if line not in set(old)] == ["      ttng.fence_async_shared {bCluster = false}"]
 
 
 def test_strings_that_look_like_ir_are_kept() -> None:
@@ -71,9 +67,7 @@ def test_strings_that_look_like_ir_are_kept() -> None:
 )
 def test_every_form_of_location_goes(location: str) -> None:
     plain = "module {\n  tt.func @f(%a: i32) {\n    %b = arith.addi %a, %a : i32\n    tt.return\n  }\n}\n"
-    located = plain.replace("%a: i32", f"%a: i32 loc({location})").replace(
-        ", %a : i32", f", %a : i32 loc({location})"
-    )
+    located = plain.replace("%a: i32", f"%a: i32 loc({location})").replace(", %a : i32", f", %a : i32 loc({location})")
     located = f"#loc = loc({location})\n{located[:-1]} loc({location})\n#loc3 = loc({location})\n"
     assert normalise(located) == normalise(plain)
 
@@ -166,12 +160,7 @@ texts = st.sampled_from([recorded(f"{kernel}-3.6.0-nolines") for kernel in ("sof
 def test_renaming_every_value_changes_nothing(text: str, random: object, form: str) -> None:
     strings = {string for string in re.findall(r'"(?:[^"\\]|\\.)*"', text) if "%" in string}
     names = sorted(
-        {
-            name
-            for line in text.splitlines()
-            if not any(s in line for s in strings)
-            for name in NAME.findall(line)
-        }
+        {name for line in text.splitlines() if not any(s in line for s in strings) for name in NAME.findall(line)}
     )
     numbers = list(range(len(names)))
     random.shuffle(numbers)  # type: ignore[attr-defined]

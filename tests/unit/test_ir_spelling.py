@@ -7,29 +7,29 @@ import pytest
 from zlbench.ir.normalise import normalise
 
 T = "tensor<128x!tt.ptr<f32>, #blocked>"
+V = "tensor<128xf32, #blocked>"
+
+
+def policy(modifier: str, eviction: str) -> str:
+    return f"cachePolicy = #tt.cache_policy<cache_modifier = {modifier}, eviction_policy = {eviction}>"
+
+
+CG, FIRST = policy("cg", "evict_normal"), policy("none", "evict_first")
+LAST, CS = policy("ca", "evict_last"), policy("cs", "evict_normal")
 SAME = [
-    (
-        f"%a = tt.load %p, %m, %c cacheModifier = cg : {T}",
-        f"%a = tt.load %p, %m, %c {{cachePolicy = #tt.cache_policy<cache_modifier = cg, eviction_policy = evict_normal>}} : {T}",
-    ),
-    (
-        f"%b = tt.load %q evictionPolicy = evict_first : {T}",
-        f"%b = tt.load %q {{cachePolicy = #tt.cache_policy<cache_modifier = none, eviction_policy = evict_first>}} : {T}",
-    ),
+    (f"%a = tt.load %p, %m, %c cacheModifier = cg : {T}", f"%a = tt.load %p, %m, %c {{{CG}}} : {T}"),
+    (f"%b = tt.load %q evictionPolicy = evict_first : {T}", f"%b = tt.load %q {{{FIRST}}} : {T}"),
     (
         f"%b = tt.load %q cacheModifier = ca evictionPolicy = evict_last {{isVolatile = true}} : {T}",
-        f"%b = tt.load %q {{cachePolicy = #tt.cache_policy<cache_modifier = ca, eviction_policy = evict_last>, "
-        f"isVolatile = true}} : {T}",
+        f"%b = tt.load %q {{{LAST}, isVolatile = true}} : {T}",
     ),
     (
-        "%a = amdg.buffer_load %p[%o], %m cacheModifier = cg : tensor<128xf32, #blocked>",
-        "%a = amdg.buffer_load %p[%o], %m {cachePolicy = #tt.cache_policy<cache_modifier = cg, "
-        "eviction_policy = evict_normal>} : !tt.ptr<f32> -> tensor<128xf32, #blocked>",
+        f"%a = amdg.buffer_load %p[%o], %m cacheModifier = cg : {V}",
+        f"%a = amdg.buffer_load %p[%o], %m {{{CG}}} : !tt.ptr<f32> -> {V}",
     ),
     (
-        "amdg.buffer_store %v, %q[%o] cacheModifier = cs : tensor<128xf32, #blocked>",
-        "amdg.buffer_store %v, %q[%o] {cachePolicy = #tt.cache_policy<cache_modifier = cs, "
-        "eviction_policy = evict_normal>} : !tt.ptr<f32> -> tensor<128xf32, #blocked>",
+        f"amdg.buffer_store %v, %q[%o] cacheModifier = cs : {V}",
+        f"amdg.buffer_store %v, %q[%o] {{{CS}}} : !tt.ptr<f32> -> {V}",
     ),
 ]
 
@@ -56,7 +56,7 @@ def test_another_policy_is_a_change(other: str) -> None:
 
 
 def test_a_policy_that_only_one_compiler_keeps_is_a_change() -> None:
-    kept = "%b = amdg.buffer_load %q[%o] {cachePolicy = #tt.cache_policy<cache_modifier = none, eviction_policy = evict_first>} "
+    kept = f"%b = amdg.buffer_load %q[%o] {{{FIRST}}} "
     assert normalise(module(kept + ": !tt.ptr<f32> -> tensor<128xf32, #blocked>")) != normalise(
         module("%b = amdg.buffer_load %q[%o] : tensor<128xf32, #blocked>")
     )

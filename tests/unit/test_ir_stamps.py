@@ -45,9 +45,9 @@ values = st.recursive(
     ),
     max_leaves=6,
 )
-entries = st.tuples(
-    st.sampled_from(['"ttg.rlc-budget"', "ttg.rlc-budget", '"ttg.rlc-a.b"']), st.none() | values
-).map(lambda pair: pair[0] if pair[1] is None else f"{pair[0]} = {pair[1]}")
+entries = st.tuples(st.sampled_from(['"ttg.rlc-budget"', "ttg.rlc-budget", '"ttg.rlc-a.b"']), st.none() | values).map(
+    lambda pair: pair[0] if pair[1] is None else f"{pair[0]} = {pair[1]}"
+)
 
 
 def with_module_attribute(text: str, entry: str, position: int) -> str:

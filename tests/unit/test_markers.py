@@ -65,9 +65,7 @@ def said_in(path: Path) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         for keyword in node.keywords
-        if keyword.arg in ("marker", "check")
-        and isinstance(keyword.value, ast.Constant)
-        and keyword.value.value
+        if keyword.arg in ("marker", "check") and isinstance(keyword.value, ast.Constant) and keyword.value.value
     }
 
 
@@ -89,9 +87,7 @@ def test_every_state_verdict_and_warning_is_explained() -> None:
 
 def test_every_marker_and_check_that_the_code_raises_is_explained() -> None:
     files = [
-        path
-        for folder in ("zlbench", "plugins", "backends", "sessions")
-        for path in (ROOT / folder).rglob("*.py")
+        path for folder in ("zlbench", "plugins", "backends", "sessions") for path in (ROOT / folder).rglob("*.py")
     ]
     said = {word: path for path in files for word in said_in(path)}
     assert {word: path for word, path in said.items() if word not in MARKERS} == {}

@@ -41,9 +41,7 @@ def project(tmp_path: Path, text: str | None = None) -> Project:
     return load_project(tmp_path, {})
 
 
-def screen(
-    tmp_path: Path, *argv: str, env: Mapping[str, str] | None = None, toml: str | None = None
-) -> Resolved:
+def screen(tmp_path: Path, *argv: str, env: Mapping[str, str] | None = None, toml: str | None = None) -> Resolved:
     return resolve("screen", argv, env=env or {}, project=project(tmp_path, toml))
 
 
@@ -119,9 +117,7 @@ def test_explain_shows_every_option_of_the_command_with_its_source(tmp_path: Pat
         ("DRY_RUN", "1", "dry_run", True),
     ],
 )
-def test_the_predecessors_variables_work(
-    tmp_path: Path, variable: str, word: str, name: str, value: object
-) -> None:
+def test_the_predecessors_variables_work(tmp_path: Path, variable: str, word: str, name: str, value: object) -> None:
     assert screen(tmp_path, env={variable: word}).value(name) == value
 
 
@@ -186,9 +182,7 @@ def test_a_faulty_variable_is_named(tmp_path: Path) -> None:
 
 @given(
     st.sampled_from(COMMANDS),
-    st.lists(
-        st.one_of(st.text(max_size=12), st.sampled_from(["--level", "--a", "--", "-h", "-x", "--json"]))
-    ),
+    st.lists(st.one_of(st.text(max_size=12), st.sampled_from(["--level", "--a", "--", "-h", "-x", "--json"]))),
 )
 def test_no_command_line_ends_the_process(command: str, argv: Sequence[str]) -> None:
     try:
@@ -378,9 +372,7 @@ def test_contradictions_are_refused(tmp_path: Path, argv: list[str]) -> None:
 def test_run_measures_one_side(tmp_path: Path) -> None:
     loaded = project(tmp_path)
     side = side_of(
-        resolve(
-            "run", ["mm", "--build", "x", "--switch", "S=1", "--switch", "T=unset"], env={}, project=loaded
-        ),
+        resolve("run", ["mm", "--build", "x", "--switch", "S=1", "--switch", "T=unset"], env={}, project=loaded),
         loaded,
     )
     assert (side.build, side.switches) == ("x", (("S", "1"), ("T", None)))
@@ -426,9 +418,7 @@ def test_operators_come_from_words_and_a_file(tmp_path: Path) -> None:
     assert requests_of(screen(tmp_path, "--list")) == ()
 
 
-@pytest.mark.parametrize(
-    "argv", [[], ["--all", "topk"], ["--ops-file", "/nonexistent"], ["--ops-file", "/dev/null"]]
-)
+@pytest.mark.parametrize("argv", [[], ["--all", "topk"], ["--ops-file", "/nonexistent"], ["--ops-file", "/dev/null"]])
 def test_no_operator_is_refused(tmp_path: Path, argv: list[str]) -> None:
     with pytest.raises(UsageError):
         requests_of(screen(tmp_path, *argv))

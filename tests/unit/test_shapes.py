@@ -63,9 +63,7 @@ def test_a_shape_file_keeps_nesting_and_places(tmp_path: Path) -> None:
         ("a: 1\n---\nb: 2\n", ":2:1", "document"),
     ],
 )
-def test_a_faulty_shape_file_is_refused_with_its_place(
-    tmp_path: Path, text: str, place: str, said: str
-) -> None:
+def test_a_faulty_shape_file_is_refused_with_its_place(tmp_path: Path, text: str, place: str, said: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(UsageError) as caught:
         load_shape_file(path, known=KNOWN)

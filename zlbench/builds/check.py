@@ -31,9 +31,7 @@ def measured_env(
     the build's, those over the caller's.
     """
     extra = extra or {}
-    kept = {
-        key: value for key, value in base_env.items() if key not in _DROPPED and not key.startswith("NOX_")
-    }
+    kept = {key: value for key, value in base_env.items() if key not in _DROPPED and not key.startswith("NOX_")}
     merged = {**kept, **_FIXED, **manifest.env, **extra}
     path = [base_env.get("PYTHONPATH", ""), *manifest.pythonpath, extra.get("PYTHONPATH", "")]
     merged["PYTHONPATH"] = os.pathsep.join(entry for entry in path if entry)

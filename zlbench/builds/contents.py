@@ -69,9 +69,7 @@ def untouched(known: Stamp) -> bool:
 def scan(package: Path) -> list[tuple[Part, Stamp]]:
     """List the files of a triton package that make code, sorted by path."""
     found = [
-        (part, stamp(path, relative))
-        for relative, path in _walk(package)
-        if (part := part_of(relative)) is not None
+        (part, stamp(path, relative)) for relative, path in _walk(package) if (part := part_of(relative)) is not None
     ]
     return sorted(found, key=lambda item: item[1].path)
 

@@ -250,8 +250,6 @@ class _Work:
         survey.check_origin(self.build, seen, entries)
         minor = ".".join(seen.python_version.split(".")[:2])
         entries = tuple(dict.fromkeys((*entries, *self.tools(python, minor, seen.tools))))
-        found = survey.describe(
-            self.build, seen, entries=entries, python=python, installer=self.installer, known=known
-        )
+        found = survey.describe(self.build, seen, entries=entries, python=python, installer=self.installer, known=known)
         found.save(self.manifest_path)
         return found

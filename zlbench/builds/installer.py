@@ -69,9 +69,7 @@ class Installer:
             hint=f"Full output: {log}",
         )
 
-    def install(
-        self, python: Path, wanted: tuple[str, ...], log: Path, *, target: Path | None = None
-    ) -> None:
+    def install(self, python: Path, wanted: tuple[str, ...], log: Path, *, target: Path | None = None) -> None:
         """Install requirements for `python`, either in it or, with no dependencies, into `target` alone."""
         where = ("--no-deps", "--target", str(target)) if target else ()
         outcome, text = self._logged((*self._pip(python, log), *_OPTIONS, *where, "--", *wanted), log)
@@ -97,9 +95,7 @@ class Installer:
         log.touch()
         start = log.stat().st_size
         kept = {key: value for key, value in self.env.items() if key not in (*_FOREIGN, *_PIP_DROPPED)}
-        outcome = self.run(
-            Command(argv=argv, env={**kept, **_PIP}, cwd=self.home, stdout=log, timeout_s=None)
-        )
+        outcome = self.run(Command(argv=argv, env={**kept, **_PIP}, cwd=self.home, stdout=log, timeout_s=None))
         with log.open("rb") as file:
             file.seek(start)
             return outcome, file.read().decode("utf-8", errors="replace")

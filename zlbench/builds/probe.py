@@ -86,9 +86,7 @@ def _strays(init: str) -> tuple[str, ...]:
     # Not resolved: a source tree links its back ends into the package, and that is no stray.
     root = Path(init).absolute().parent
     files = (
-        getattr(module, "__file__", None)
-        for name, module in list(sys.modules.items())
-        if name.startswith("triton.")
+        getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if name.startswith("triton.")
     )
     return tuple(sorted(file for file in files if file and root not in Path(file).absolute().parents))
 

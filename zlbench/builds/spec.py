@@ -140,9 +140,7 @@ def tree_root(path: Path, text: str) -> Path:
 def _wheel_file(text: str, path: Path) -> Build:
     if not os.path.isfile(path):  # noqa: PTH113
         near = sorted(item.name for item in path.parent.glob("*.whl")) if os.path.isdir(path.parent) else []  # noqa: PTH112
-        hint = (
-            f"Wheels in {path.parent}: {', '.join(near[:5])}." if near else f"No wheel is in {path.parent}."
-        )
+        hint = f"Wheels in {path.parent}: {', '.join(near[:5])}." if near else f"No wheel is in {path.parent}."
         raise UsageError(f"build {text}: this wheel does not exist", hint=hint)
     distribution, _, rest = path.name.removesuffix(".whl").partition("-")
     name = _name(f"{distribution}-{rest.split('-')[0]}")

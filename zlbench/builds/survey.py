@@ -199,7 +199,5 @@ def entry_points(tree: Path, meta: Path) -> Path | None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = ["[triton.backends]", *(f"{name} = triton.backends.{name}" for name in names)]
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (folder / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: triton\nVersion: 0+tree\n", encoding="utf-8"
-    )
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: triton\nVersion: 0+tree\n", encoding="utf-8")
     return meta

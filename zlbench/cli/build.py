@@ -45,7 +45,8 @@ def table(manifests: list[Manifest]) -> list[str]:
     rows = [
         (
             manifest.name, manifest.kind.value, manifest.triton_version, manifest.native_sha256[:8],
-            manifest.python_sha256[:8], manifest.torch_version or "-", (manifest.commit or "-")[:12], manifest.triton_path,
+            manifest.python_sha256[:8], manifest.torch_version or "-", (manifest.commit or "-")[:12],
+            manifest.triton_path,
         )
         for manifest in manifests
     ]  # fmt: skip

@@ -96,7 +96,7 @@ class _Pair:
         if not differing:
             return []
         return [
-            f"The IR is equal, the machine code of {plural(len(differing), 'file')} differs: the change is below TTGIR.",
+            f"The IR is equal, the machine code of {plural(len(differing), 'file')} differs: the change is below it.",
             "Compare what lies below it: screen again with --keep-binaries, then look into kernels/ of both sides.",
         ]
 

@@ -67,7 +67,9 @@ def _machine(app: App) -> list[Check]:
     leak = app.env.get("PYTHONPATH", "")
     return [
         Check(name="zlbench", ok=True, found=f"{zlbench.__version__}, Python {platform.python_version()}"),
-        Check(name="nox", ok=True, found=nox or "not on PATH", advice="" if nox else "python3 noxfile.py does the same."),
+        Check(
+            name="nox", ok=True, found=nox or "not on PATH", advice="" if nox else "python3 noxfile.py does the same."
+        ),
         Check(name="processors", ok=True, found=f"{len(os.sched_getaffinity(0))}, so {app.jobs} cells side by side"),
         Check(
             name="disk", ok=free > _NEEDED_BYTES, found=f"{free / 1e9:.0f} GB free at {where}",

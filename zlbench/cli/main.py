@@ -83,14 +83,14 @@ def _dispatch(words: list[str], env: Mapping[str, str]) -> ExitCode:
         return ExitCode.OK
     for note in resolved.notes:
         say(f"note: {note}")
-    app = App(command=command, project=project, resolved=resolved, env=env, cwd=cwd, now=datetime.now())  # noqa: DTZ005
+    app = App(command=command, project=project, resolved=resolved, env=env, cwd=cwd, now=datetime.now())
     module = importlib.import_module(f"zlbench.cli.{command}")
     code: ExitCode = module.run(app)
     return code
 
 
 def project_root(cwd: Path, env: Mapping[str, str]) -> Path:
-    """The directory that holds the project: ZLBENCH_ROOT, else the nearest one above with a zlbench.toml, else `cwd`."""
+    """The project's directory: ZLBENCH_ROOT, else the nearest one above with a zlbench.toml, else `cwd`."""
     given = env.get("ZLBENCH_ROOT", "").strip()
     if given:
         return Path(given)

@@ -47,7 +47,12 @@ def _rescore(root: Path, stamps: tuple[str, ...]) -> dict[str, Any]:
         store.write_text(kept, (root / "screen.tsv").read_text(encoding="utf-8"))
     store.write_text(root / "screen.tsv", table.to_tsv(lines))
     changed = [
-        {"op": line.op, "before": row["verdict"], "after": line.judgement.verdict.value, "reason": line.judgement.reason}
+        {
+            "op": line.op,
+            "before": row["verdict"],
+            "after": line.judgement.verdict.value,
+            "reason": line.judgement.reason,
+        }
         for row, line in zip(before, lines, strict=True)
         if row["verdict"] != line.judgement.verdict.value
     ]
@@ -66,7 +71,9 @@ def _judged(root: Path, row: dict[str, str], stamps: tuple[str, ...]) -> table.L
     directory = row.get("directory") or row["op"]
     pair = root / directory
     if not (pair / "A").is_dir():
-        raise UsageError(f"{pair} holds no stored IR", hint="Only a screen whose directories were kept can be rescored.")
+        raise UsageError(
+            f"{pair} holds no stored IR", hint="Only a screen whose directories were kept can be rescored."
+        )
     a, b = (SideFacts.read(pair / side, stamps) for side in ("A", "B"))
     identity = read_identity(pair / "A")
     return table.Line(

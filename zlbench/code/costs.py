@@ -77,14 +77,10 @@ def cubin_costs_many(
     images = [image for path in paths if (image := attempt(path, read_image))]
     with ThreadPoolExecutor(max(1, workers)) as pool:
         together = pool.submit(opcodes_together, images, nvdisasm, run)
-        usages = pool.map(
-            lambda image: attempt(image.path, lambda path: _usage(path, cuobjdump, run)), images
-        )
+        usages = pool.map(lambda image: attempt(image.path, lambda path: _usage(path, cuobjdump, run)), images)
         codes = together.result()
         alone = [image.path for image in images if image.path not in codes]
-        listings = pool.map(
-            lambda path: attempt(path, lambda path: opcodes_alone(path, nvdisasm, run)), alone
-        )
+        listings = pool.map(lambda path: attempt(path, lambda path: opcodes_alone(path, nvdisasm, run)), alone)
         codes |= {path: listing for path, listing in zip(alone, listings, strict=True) if listing}
         found = {
             image.path: _costs(usage, codes[image.path])

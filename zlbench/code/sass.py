@@ -76,9 +76,7 @@ def opcodes_together(images: Iterable[Image], nvdisasm: Path, run: Run) -> dict[
         patterns = {image.path: [_patterns(part) for part in image.parts] for image in members}
         names = _names(patterns.values(), architecture, nvdisasm, run)
         for path, parts in patterns.items():
-            codes = [
-                name for part in parts for name in without_padding([names.get(key, "") for key, _ in part])
-            ]
+            codes = [name for part in parts for name in without_padding([names.get(key, "") for key, _ in part])]
             if codes and "" not in codes:
                 found[path] = codes
     return found
@@ -143,9 +141,7 @@ def _names(
     }
 
 
-def _disassemble_raw(
-    instructions: Iterable[tuple[int, int]], architecture: int, nvdisasm: Path, run: Run
-) -> str:
+def _disassemble_raw(instructions: Iterable[tuple[int, int]], architecture: int, nvdisasm: Path, run: Run) -> str:
     with tempfile.NamedTemporaryFile(prefix="zlbench-", suffix=".bin") as raw:
         raw.write(b"".join(_INSTRUCTION.pack(*instruction) for instruction in instructions))
         raw.flush()

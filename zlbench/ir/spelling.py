@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
-# triton 3.6.0 and 3.7.1: `tt.load %p cacheModifier = cg evictionPolicy = evict_first : …`
-# triton 3.9.0:           `tt.load %p {cachePolicy = #tt.cache_policy<cache_modifier = cg, eviction_policy = evict_first>} : …`
+# triton 3.6.0 and 3.7.1:
+#   tt.load %p cacheModifier = cg evictionPolicy = evict_first : …
+# triton 3.9.0:
+#   tt.load %p {cachePolicy = #tt.cache_policy<cache_modifier = cg, eviction_policy = evict_first>} : …
 _CACHE_POLICY = re.compile(
     r" \{(?P<before>[^{}\n]*?)cachePolicy = "
     r"#tt\.cache_policy<cache_modifier = (?P<modifier>\w+), eviction_policy = (?P<eviction>\w+)>(?P<after>[^{}\n]*)\}"

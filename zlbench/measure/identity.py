@@ -79,9 +79,7 @@ def caliber_of(
     )
 
 
-def write_identity(
-    request: Request, spec: CellSpec, side: Side, manifest: Manifest, facts: SuiteFacts
-) -> RunIdentity:
+def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manifest, facts: SuiteFacts) -> RunIdentity:
     """Write run_identity.json of a cell that has ended, from what was asked for and what its process reported."""
     cell_dir = Path(spec.out_dir)
     events = read_json_lines(cell_dir / "events.jsonl")

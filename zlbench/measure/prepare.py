@@ -52,9 +52,7 @@ def prepare(
     }
     axis = request.axis
     if len(manifests) == 2:
-        refuse_same(
-            manifests["A"], dict(axis.a.switches), manifests["B"], dict(axis.b.switches), axis.null_test
-        )
+        refuse_same(manifests["A"], dict(axis.a.switches), manifests["B"], dict(axis.b.switches), axis.null_test)
     for label, manifest in manifests.items():
         if request.switched:
             require_known(
@@ -70,14 +68,9 @@ def _pip_env(env: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in env.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
 
 
-def worker_specs(
-    request: Request, prepared: Prepared, *, work_dir: Path, env: Mapping[str, str]
-) -> list[WorkerSpec]:
+def worker_specs(request: Request, prepared: Prepared, *, work_dir: Path, env: Mapping[str, str]) -> list[WorkerSpec]:
     """Describe the measured process of each side."""
-    return [
-        _worker(request, side, prepared.manifests[side.label], work_dir, env)
-        for side in request.sides
-    ]
+    return [_worker(request, side, prepared.manifests[side.label], work_dir, env) for side in request.sides]
 
 
 def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, env: Mapping[str, str]) -> WorkerSpec:

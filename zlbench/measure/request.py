@@ -60,7 +60,7 @@ class Request:
 
     @property
     def timer(self) -> str:
-        """The timer that rows will carry. With a card it is the suite's own do_bench, whatever else the card could do."""
+        """The timer that rows will carry: with a card the suite's own do_bench, whatever else the card could do."""
         return Timer.COMPILE.value if self.backend.deviceless else Timer.DIRECT.value
 
     def jobs(self, asked: int) -> int:
@@ -101,9 +101,7 @@ def make_request(
         shapes = replace(shapes, path=(cwd / shapes.path).resolve())
         load_shape_file(shapes.path or cwd, known=inventory.shape_keys())
     known = project.known_builds()
-    builds = {
-        side.label: parse_build(side.build, known, cwd=cwd) for side in axis.sides if side.label in sides
-    }
+    builds = {side.label: parse_build(side.build, known, cwd=cwd) for side in axis.sides if side.label in sides}
     if axis.null_test and len(builds) == 2 and builds["A"] == builds["B"] and builds["B"].kind is BuildKind.WHEEL:
         # The same release at a second prefix: what differs by path alone must not count.
         builds["B"] = replace(builds["B"], name=f"{builds['B'].name}-twin")

@@ -13,13 +13,12 @@ from zlbench.axis import shown
 from zlbench.cells import CellOutcome, CellSpec, CellState
 from zlbench.cost_table import read_costs
 from zlbench.errors import ExitCode
-from zlbench.identity import RunIdentity, read_identity
+from zlbench.identity import read_identity
 from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge, not_comparable
 from zlbench.measure.prepare import Prepared, make_work_dir, tidy_work_dir, worker_specs
 from zlbench.measure.request import Request, make_cells
 from zlbench.measure.runner import CellRunner, Clock, Finished
 from zlbench.screen import table
-from zlbench.suite.resolve import Selection
 from zlbench.text import plural, seconds
 
 CACHE = ".cache"
@@ -89,7 +88,17 @@ class Screen:
         if fatal and a.rows and b.rows and not self.request.resolved.flag("allow_caliber_mismatch"):
             judgement = not_comparable(judgement, "; ".join(str(complaint) for complaint in fatal))
         selection = next(item for item in self.request.selections if item.op == spec.op)
-        self.lines[pair] = _line(selection, spec, pair, a.outcome, b.outcome, judgement, before)
+        self.lines[pair] = table.Line(
+            op=spec.op,
+            op_file=selection.benchmark.stem,
+            dtypes=" ".join(spec.dtypes),
+            target=spec.target or "",
+            directory=pair,
+            before=a.outcome,
+            after=b.outcome,
+            judgement=judgement,
+            caliber=before.caliber.columns() if before is not None else {},
+        )
         if is_dead_switch(self.request, judgement):
             switch = ",".join(item.name for item in self.request.switched)
             self.notes.append(f"SWITCH_NO_IR_DIFF op={spec.op} switch={switch}")
@@ -184,23 +193,6 @@ def _worst(lines: Sequence[table.Line]) -> ExitCode:
     if states == {CellState.USAGE}:
         return ExitCode.USAGE
     return ExitCode.NOTHING_MEASURED
-
-
-def _line(
-    selection: Selection, spec: CellSpec, pair: str, before: CellOutcome, after: CellOutcome, judgement: Judgement,
-    identity: RunIdentity | None,
-) -> table.Line:  # fmt: skip
-    return table.Line(
-        op=spec.op,
-        op_file=selection.benchmark.stem,
-        dtypes=" ".join(spec.dtypes),
-        target=spec.target or "",
-        directory=pair,
-        before=before,
-        after=after,
-        judgement=judgement,
-        caliber=identity.caliber.columns() if identity is not None else {},
-    )
 
 
 def progress_line(clock: Clock, spec: CellSpec, outcome: CellOutcome, *, reused: bool) -> str:

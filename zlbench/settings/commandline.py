@@ -99,9 +99,7 @@ def _unknown_option(command: str, word: str) -> UsageError:
             hint=f"See zlbench {command} --help",
         )
     flags = [option.flag for option in options_of(command) if option.arity is not Arity.POSITIONAL]
-    return UsageError(
-        unknown("option", flag, flags, where=f"in {command}"), hint=f"See zlbench {command} --help"
-    )
+    return UsageError(unknown("option", flag, flags, where=f"in {command}"), hint=f"See zlbench {command} --help")
 
 
 def format_help(command: str, *, summary: str = "", program: str = "nox -s {command} --") -> str:
@@ -133,9 +131,7 @@ def format_help(command: str, *, summary: str = "", program: str = "nox -s {comm
 def _lines(options: Sequence[Option]) -> list[str]:
     lines: list[str] = []
     for option in options:
-        left = (
-            option.metavar if option.arity is Arity.POSITIONAL else f"{option.flag} {option.metavar}".rstrip()
-        )
+        left = option.metavar if option.arity is Arity.POSITIONAL else f"{option.flag} {option.metavar}".rstrip()
         names = f" [{', '.join(option.env)}]" if option.env else ""
         wrapped = textwrap.wrap(option.help + names, _HELP_WIDTH - 28)
         if len(left) > 24:

@@ -82,9 +82,7 @@ class Project:
     def caliber(self, name: str) -> CaliberSpec:
         """Return the caliber of this name, or raise UsageError naming the nearest."""
         if name not in self.calibers:
-            raise UsageError(
-                unknown("caliber", name, self.calibers, where=self._place), hint=self._add("caliber")
-            )
+            raise UsageError(unknown("caliber", name, self.calibers, where=self._place), hint=self._add("caliber"))
         return self.calibers[name]
 
     def known_builds(self) -> dict[str, Build]:
@@ -171,9 +169,7 @@ def project_from(source: TomlFile) -> Project:
 def _tables(source: TomlFile, section: str) -> dict[str, dict[str, Any]]:
     tables = source.data.get(section, {})
     if not isinstance(tables, dict):
-        raise UsageError(
-            f"{source.at('', section)}: {section} is not a table", hint=f"Write [{section}.NAME]."
-        )
+        raise UsageError(f"{source.at('', section)}: {section} is not a table", hint=f"Write [{section}.NAME].")
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise UsageError(
@@ -186,14 +182,10 @@ def _tables(source: TomlFile, section: str) -> dict[str, dict[str, Any]]:
 def _check(source: TomlFile, section: str, table: dict[str, Any], keys: Mapping[str, Any]) -> None:
     for key, value in table.items():
         if key not in keys:
-            raise UsageError(
-                f"{source.at(section, key)}: {unknown('key', key, keys, where=f'in [{section}]')}"
-            )
+            raise UsageError(f"{source.at(section, key)}: {unknown('key', key, keys, where=f'in [{section}]')}")
         wanted = keys[key]
         if isinstance(wanted, (type, tuple)) and not isinstance(value, wanted):
-            names = " or ".join(
-                kind.__name__ for kind in (wanted if isinstance(wanted, tuple) else (wanted,))
-            )
+            names = " or ".join(kind.__name__ for kind in (wanted if isinstance(wanted, tuple) else (wanted,)))
             raise _wrong_type(source, section, key, value, names)
 
 
@@ -291,11 +283,7 @@ def _value(option: Option, value: object) -> object:
         words = ["1" if value else "0"]
     elif isinstance(value, (str, int, float)):
         words = [str(value)]
-    elif (
-        isinstance(value, list)
-        and option.arity is not Arity.ONE
-        and all(isinstance(item, str) for item in value)
-    ):
+    elif isinstance(value, list) and option.arity is not Arity.ONE and all(isinstance(item, str) for item in value):
         words = value
     else:
         raise ValueError(f"{value!r} has the wrong type ({type(value).__name__})")

@@ -50,13 +50,9 @@ def axis_of(resolved: Resolved, project: Project) -> Axis:
     """
     spec = project.axis(resolved.text("axis"))
     options = resolved.settings
-    given_a, given_b, same = (
-        options[name].value if name in options else None for name in ("a", "b", "build")
-    )
+    given_a, given_b, same = (options[name].value if name in options else None for name in ("a", "b", "build"))
     if same and (given_a or given_b):
-        raise UsageError(
-            "--build is for both sides, --a and --b are for one side each", hint="Drop one of them."
-        )
+        raise UsageError("--build is for both sides, --a and --b are for one side each", hint="Drop one of them.")
     switches: tuple[Switch, ...] = spec.switches
     null_test = spec.null_test or ("null_test" in options and resolved.flag("null_test"))
     a, b = given_a or spec.a, given_b or spec.b
@@ -69,9 +65,7 @@ def axis_of(resolved: Resolved, project: Project) -> Axis:
     elif null_test and not given_b and not spec.null_test:
         b = a
     if null_test and resolved.value("switch"):
-        raise UsageError(
-            "--null-test wants equal sides, --switch makes them differ", hint="Drop one of them."
-        )
+        raise UsageError("--null-test wants equal sides, --switch makes them differ", hint="Drop one of them.")
     if null_test:
         switches = ()
     stamps = (*spec.stamps, *(resolved.texts("stamps") if "stamps" in options else ()))
@@ -162,9 +156,7 @@ def _names_in(path: Path) -> tuple[str, ...]:
         raise UsageError(f"--ops-file {path}: cannot be read ({error})") from error
     names = tuple(word for line in content.splitlines() for word in line.partition("#")[0].split())
     if not names:
-        raise UsageError(
-            f"--ops-file {path}: names no operator", hint="One operator a line; # starts a comment."
-        )
+        raise UsageError(f"--ops-file {path}: names no operator", hint="One operator a line; # starts a comment.")
     return names
 
 

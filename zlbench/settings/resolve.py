@@ -36,7 +36,7 @@ class Resolved:
     help: bool = False
     notes: tuple[str, ...] = ()
 
-    def value(self, name: str) -> Any:  # noqa: ANN401  (each option's parser fixes the type)
+    def value(self, name: str) -> Any:
         """Return an option's value."""
         return self.settings[name].value
 
@@ -100,9 +100,7 @@ def resolve(command: str, argv: Sequence[str], *, env: Mapping[str, str], projec
     if caliber is not None:
         places = {name: Setting(value=value, source=Source(kind=SourceKind.FILE, where=caliber.where[name]))
                   for name, value in caliber.values.items()}  # fmt: skip
-        base = {
-            option.name: _resolve_one(option, given.words, env, project, caliber=places) for option in options
-        }
+        base = {option.name: _resolve_one(option, given.words, env, project, caliber=places) for option in options}
     return Resolved(command=command, settings=base, notes=tuple(_unread(command, env)))
 
 
@@ -125,9 +123,7 @@ def _resolve_one(
         return caliber[option.name]
     if option.name in project.defaults.values:
         where = project.defaults.where[option.name]
-        return Setting(
-            value=project.defaults.values[option.name], source=Source(kind=SourceKind.FILE, where=where)
-        )
+        return Setting(value=project.defaults.values[option.name], source=Source(kind=SourceKind.FILE, where=where))
     return Setting(value=option.default, source=DEFAULT)
 
 
@@ -147,8 +143,6 @@ def _unread(command: str, env: Mapping[str, str]) -> Iterator[str]:
     read = {name for option in options_of(command) for name in option.env} | {"OP_FILE"}
     for name in PREDECESSOR_VARIABLES:
         if env.get(name, "").strip() and name not in read:
-            users = sorted(
-                {user for option in BY_NAME.values() if name in option.env for user in option.commands}
-            )
+            users = sorted({user for option in BY_NAME.values() if name in option.env for user in option.commands})
             place = f"read by {', '.join(users)}" if users else "read by no command of this version"
             yield f"{name} is set and has no effect on {command} ({place})"

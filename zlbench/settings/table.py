@@ -27,11 +27,11 @@ def operators_from_environment(env: Mapping[str, str], names: tuple[str, ...]) -
     return found
 
 
-def _option(name: str, commands: frozenset[str], group: Group, **rest: Any) -> Option:  # noqa: ANN401
+def _option(name: str, commands: frozenset[str], group: Group, **rest: Any) -> Option:
     return Option(name=name, commands=commands, group=group, **rest)
 
 
-def _flag(name: str, commands: frozenset[str], group: Group, **rest: Any) -> Option:  # noqa: ANN401
+def _flag(name: str, commands: frozenset[str], group: Group, **rest: Any) -> Option:
     return _option(name, commands, group, parse=parsers.flag, default=False, arity=Arity.FLAG, **rest)
 
 

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from .provider import Provider
 
-BUILTIN_MARKS = frozenset(
-    {"parametrize", "skip", "skipif", "xfail", "usefixtures", "filterwarnings", "timeout"}
-)
+BUILTIN_MARKS = frozenset({"parametrize", "skip", "skipif", "xfail", "usefixtures", "filterwarnings", "timeout"})
 _CACHE_SCHEMA = 1
 
 
@@ -80,9 +78,7 @@ class Inventory:
             elif benchmark.short in unique_shorts and benchmark.short not in unique_ops:
                 taken[benchmark] = benchmark.short
             else:
-                taken[benchmark] = (
-                    with_file if with_file in located else f"{benchmark.short}@{benchmark.path}"
-                )
+                taken[benchmark] = with_file if with_file in located else f"{benchmark.short}@{benchmark.path}"
         return taken
 
     def shape_keys(self) -> frozenset[str]:
@@ -186,9 +182,7 @@ def _reason(call: ast.Call | None) -> str:
     if call is None:
         return ""
     given = [keyword.value for keyword in call.keywords if keyword.arg == "reason"] or call.args[:1]
-    return next(
-        (node.value for node in given if isinstance(node, ast.Constant) and isinstance(node.value, str)), ""
-    )
+    return next((node.value for node in given if isinstance(node, ast.Constant) and isinstance(node.value, str)), "")
 
 
 def _op_name(node: ast.FunctionDef) -> str | None:

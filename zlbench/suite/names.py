@@ -39,9 +39,7 @@ def check_request(request: str) -> str:
     if not word:
         raise UsageError("an operator name is empty", hint="List them: nox -s screen -- --list")
     if len(word) > MAX_REQUEST:
-        raise UsageError(
-            f"an operator name of {len(word)} characters: {word[:40]}…", hint="At most 300 characters."
-        )
+        raise UsageError(f"an operator name of {len(word)} characters: {word[:40]}…", hint="At most 300 characters.")
     if not word.isprintable():
         raise UsageError(f"operator name {word!r} contains a control character")
     return word

@@ -68,9 +68,7 @@ def find_provider(suite: str, *, cwd: Path) -> Provider:
         close = nearest(suite, [BUILTIN])
         known = f" Nearest: {close[0]}." if close else ""
         wanted = (
-            "set FLAGGEMS_DIR or --suite to a checkout"
-            if suite in PREFIXES
-            else "--suite is builtin or a checkout"
+            "set FLAGGEMS_DIR or --suite to a checkout" if suite in PREFIXES else "--suite is builtin or a checkout"
         )
         raise PreflightError(f"no suite directory {root}.{known}", check="suite-directory", hint=f"{wanted}.")
     return _recognise(root)

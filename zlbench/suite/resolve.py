@@ -103,14 +103,9 @@ def _resolve_one(request: str, indexes: Sequence[_Index]) -> Iterable[Selection]
         operator, file, dtypes = _split(word)
         found = [_by_name(operator, file, index, word)]
     if not found:
-        raise UsageError(
-            unknown("operator", _shown(word), index.words(), where=f"in {index.title}"), hint=_LIST_THEM
-        )
+        raise UsageError(unknown("operator", _shown(word), index.words(), where=f"in {index.title}"), hint=_LIST_THEM)
     provider = index.inventory.provider
-    return [
-        Selection(op=index.names[b], benchmark=b, provider=provider, dtypes=dtypes, request=request)
-        for b in found
-    ]
+    return [Selection(op=index.names[b], benchmark=b, provider=provider, dtypes=dtypes, request=request) for b in found]
 
 
 def _choose_suite(request: str, indexes: Sequence[_Index]) -> tuple[_Index, str]:
@@ -154,8 +149,7 @@ def _by_node(word: str, index: _Index) -> list[Benchmark]:
     found = [
         benchmark
         for benchmark in index.benchmarks
-        if benchmark.function == function
-        and (root / "benchmark" / benchmark.file).parts[-len(wanted) :] == wanted
+        if benchmark.function == function and (root / "benchmark" / benchmark.file).parts[-len(wanted) :] == wanted
     ]
     if not found:
         nodes = [benchmark.node for benchmark in index.benchmarks]
@@ -213,9 +207,7 @@ def _ambiguous(word: str, found: list[Benchmark], index: _Index) -> UsageError:
     lines = [f"{index.names[b]:<32} {b.node}" for b in found[:_MANY]]
     if len(found) > _MANY:
         lines.append(f"… and {len(found) - _MANY} more")
-    return UsageError(
-        f"{_shown(word)} fits {len(found)} benchmarks; name one of them:", hint="\n".join(lines)
-    )
+    return UsageError(f"{_shown(word)} fits {len(found)} benchmarks; name one of them:", hint="\n".join(lines))
 
 
 def _shown(word: str) -> str:
