@@ -146,7 +146,7 @@ def main() -> None:
             compiled, counts = bare(directory)
             ratios.append(took / compiled)
             print(
-                f"round {number + 1}: screen {took:.1f} s, bare compile {compiled:.1f} s ({' + '.join(map(str, counts))} kernels)"
+                f"round {number + 1}: screen {took:.1f} s, bare compile {compiled:.1f} s, kernels {counts[0]} + {counts[1]}"
             )
     print(f"screen / bare compile          {statistics.median(ratios):.2f}          (target 1.5)")
 
