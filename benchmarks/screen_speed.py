@@ -145,9 +145,7 @@ def main() -> None:
             took, directory = screen(Path(folder), arguments.ops)
             compiled, counts = bare(directory)
             ratios.append(took / compiled)
-            print(
-                f"round {number + 1}: screen {took:.1f} s, bare compile {compiled:.1f} s, kernels {counts[0]} + {counts[1]}"
-            )
+            print(f"round {number + 1}: screen {took:.1f} s, bare {compiled:.1f} s, kernels {counts[0]} + {counts[1]}")
     print(f"screen / bare compile          {statistics.median(ratios):.2f}          (target 1.5)")
 
 

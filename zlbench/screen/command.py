@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from zlbench.screen import table
 from zlbench.text import plural, seconds
 
 CACHE = ".cache"
+_STATUS_INTERVAL_S = 1.0
 
 
 @dataclass(kw_only=True, slots=True)
@@ -42,6 +44,7 @@ class Screen:
     outcomes: dict[str, dict[str, CellOutcome]] = field(default_factory=dict)
     clock: Clock = field(init=False)
     notes: list[str] = field(default_factory=list)
+    status_written: float = -_STATUS_INTERVAL_S
 
     def run(self, jobs: int) -> None:
         """Measure and judge; every judged operator is on the disk before the next is looked at."""
@@ -125,7 +128,14 @@ class Screen:
         return ExitCode.OP_FAILED if failed_rows else ExitCode.OK
 
     def write_status(self, state: str, code: ExitCode | None = None, error: str = "") -> None:
-        """Write status.json: what a script reads instead of nox's exit status."""
+        """Write status.json: what a script reads instead of nox's exit status.
+
+        It holds every cell, so while cells end in quick succession it is written once a second at most.
+        """
+        now = time.monotonic()
+        if state == "running" and now - self.status_written < _STATUS_INTERVAL_S:
+            return
+        self.status_written = now
         store.write_json(self.root / store.STATUS, self.status(state, code, error))
 
     def status(self, state: str, code: ExitCode | None = None, error: str = "") -> dict[str, Any]:
