@@ -6,7 +6,8 @@
 * seconds of ``nox -l`` (target: 0.5)
 * memory of the driver with 1,000 operators planned (target: 150 MB)
 
-The two sides of the screen compile side by side, and so do the two bare compilations, whose seconds are averaged. Environments must exist:
+The two sides of the screen compile side by side, and so do the two bare compilations, whose seconds are
+averaged. Environments must exist:
 ``nox -s build``. The fingerprint's ratio is printed by ``fingerprint_speed.py``.
 """
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from zlbench import store
 from zlbench.cells import CellOutcome, CellState, read_json_lines
+from zlbench.ir.errors import IrError
 from zlbench.ir.fingerprint import IrComparison, IrFingerprint, compare, fingerprint_dir
 
 
@@ -57,6 +58,8 @@ class SideFacts:
     kernels: Mapping[str, Kernel]
     fingerprint: IrFingerprint
     failures: tuple[str, ...]
+    unreadable: str = ""
+    """Which IR cannot be read, or was never written for a kernel that ran: nothing can be said of it."""
 
     @classmethod
     def read(cls, cell_dir: Path, stamps: Sequence[str]) -> SideFacts:
@@ -65,14 +68,22 @@ class SideFacts:
         outcome = CellOutcome.from_json(result) if result else CellOutcome(state=CellState.NOT_RUN, returncode=-1)
         ttgir = cell_dir / "ttgir"
         rows = read_json_lines(cell_dir / "rows.jsonl")
+        kernels = {kernel.id: kernel for kernel in read_index(ttgir / "index.tsv") if kernel.launches}
+        fingerprint, unreadable = IrFingerprint(files={}, stamps=tuple(stamps)), ""
+        try:
+            fingerprint = fingerprint_dir(ttgir, stamps) if ttgir.is_dir() else fingerprint
+        except IrError as error:
+            unreadable = error.message
+        without = [name for name, text in _texts(kernels, fingerprint).items() if text is None]
+        if without and not unreadable:
+            unreadable = f"no TTGIR of {without[0]}" + (f" and {len(without) - 1} more" if without[1:] else "")
         return cls(
             outcome=outcome,
             rows=tuple(row["row"] for row in rows if row["status"] == "SUCCESS"),
-            kernels={kernel.id: kernel for kernel in read_index(ttgir / "index.tsv") if kernel.launches},
-            fingerprint=fingerprint_dir(ttgir, stamps)
-            if ttgir.is_dir()
-            else IrFingerprint(files={}, stamps=tuple(stamps)),
+            kernels=kernels,
+            fingerprint=fingerprint,
             failures=tuple(_failure(row) for row in rows if row["status"] != "SUCCESS"),
+            unreadable=unreadable,
         )
 
     @property
@@ -115,7 +126,7 @@ def judge(a: SideFacts, b: SideFacts) -> Judgement:
     """
     comparison = compare(a.fingerprint, b.fingerprint)
     whole = a.ran and b.ran and set(a.rows) == set(b.rows)
-    ir_changed = _ir_changed(a, b, comparison, whole=whole)
+    ir_changed = _ir_changed(a, b, whole=whole)
     shared = [name for name in a.kernels if name in b.kernels]
     code_changed = {name for name in shared if a.kernels[name].code != b.kernels[name].code}
     if whole:
@@ -143,23 +154,22 @@ def not_comparable(judgement: Judgement, reason: str) -> Judgement:
     return replace(judgement, verdict=verdict, reason=reason, next_step=_next_step(verdict, judgement.machine_code))
 
 
-def _ir_changed(a: SideFacts, b: SideFacts, comparison: IrComparison, *, whole: bool) -> set[str]:
-    """Ids of kernels whose normalised IR differs or, where both sides are whole, that one side lacks."""
-    if whole:
-        moved = {*comparison.changed, *comparison.only_a, *comparison.only_b}
-        return {
-            name
-            for side in (a, b)
-            for name, kernel in side.kernels.items()
-            if any(file in moved for file in kernel.files)
-        }
-    # Variant names depend on what else is in their group, so paths of half a side mean nothing: go by kernel.
-    texts_a, texts_b = _texts(a), _texts(b)
-    return {name for name in texts_a if name in texts_b and texts_a[name] != texts_b[name]}
+def _ir_changed(a: SideFacts, b: SideFacts, *, whole: bool) -> set[str]:
+    """Ids of kernels whose normalised IR differs or, where both sides are whole, that one side lacks.
+
+    By kernel and not by path: the names of variants depend on what else is in their group.
+    """
+    texts_a, texts_b = _texts(a.kernels, a.fingerprint), _texts(b.kernels, b.fingerprint)
+    changed = {name for name, text in texts_a.items() if text and texts_b.get(name) not in (None, text)}
+    return changed | (set(texts_a) ^ set(texts_b)) if whole else changed
 
 
-def _texts(side: SideFacts) -> dict[str, str | None]:
-    return {name: side.fingerprint.files.get(kernel.files[0]) for name, kernel in side.kernels.items() if kernel.files}
+def _texts(kernels: Mapping[str, Kernel], fingerprint: IrFingerprint) -> dict[str, str | None]:
+    """Digest of each kernel's IR, the same wherever it stands; None where no file of it is there."""
+    files = fingerprint.files
+    return {
+        name: next((files[file] for file in kernel.files if file in files), None) for name, kernel in kernels.items()
+    }
 
 
 def _verdict(
@@ -170,11 +180,14 @@ def _verdict(
         return Verdict.NO_ROWS, "; ".join(lost)
     if not a.kernels and not b.kernels and whole:
         return Verdict.NO_TRITON, "rows were measured, but no kernel went through Triton"
+    unreadable = [f"{label}: {side.unreadable}" for label, side in (("A", a), ("B", b)) if side.unreadable]
+    if unreadable:
+        return Verdict.INCOMPLETE, f"IR_UNREADABLE {'; '.join(unreadable)}"
     if not whole:
         return Verdict.INCOMPLETE, _why_incomplete(a, b, len(ir_changed))
     if ir_changed:
-        one_sided = len(comparison.only_a) + len(comparison.only_b)
-        extra = f", {one_sided} files on one side only" if one_sided else ""
+        one_sided = len(a.kernels.keys() ^ b.kernels.keys())
+        extra = f", {one_sided} of them on one side only" if one_sided else ""
         return Verdict.IR_CHANGED, f"{len(ir_changed)} kernels differ after normalising{extra}"
     if not comparison.same:
         return Verdict.IR_CHANGED, "the same kernels were launched for other rows"

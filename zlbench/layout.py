@@ -138,9 +138,12 @@ def _write_shapes(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         origins[row["op"]].add(str(row.get("origin")))
         if row.get("shape") is not None and row["shape"] not in shapes[row["op"]]:
             shapes[row["op"]].append(row["shape"])
-    data = {op: {"origin": sorted(origins[op]), "shapes": shapes[op]} for op in origins}
-    if data:
-        store.write_text(path, yaml.safe_dump(data, default_flow_style=None, sort_keys=False))
+    data = {op: {"origin": sorted(origins[op]), "shapes": shapes[op]} for op in origins if shapes[op]}
+    # An entry without shapes would be refused when the file is given back.
+    text = "".join(f"# {op}: inputs of its own, not by shape\n" for op in origins if not shapes[op])
+    text += yaml.safe_dump(data, default_flow_style=None, sort_keys=False) if data else ""
+    if text:
+        store.write_text(path, text)
 
 
 def planned_rows(records: CellRecords) -> int:

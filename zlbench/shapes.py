@@ -22,7 +22,8 @@ Shape = tuple[Dim, ...]
 _T = TypeVar("_T")
 
 _PRODUCT = re.compile(r"\d+(?:\s*[xX×*]\s*\d+)*")
-_ENTRY_KEYS = ("shapes", "shape_desc")
+# `origin` stands in the shapes.yaml of a cell, which can be given back.
+_ENTRY_KEYS = ("shapes", "shape_desc", "origin")
 # More than any suite has; a YAML file of a hundred bytes can unfold to millions of values through aliases.
 _MAX_VALUES = 100_000
 _MAX_BYTES = 10_000_000

@@ -57,7 +57,8 @@ def write_text(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with clear_errors(path):
         try:
-            temporary.write_text(text, encoding="utf-8")
+            # An error message can quote a file name that is no UTF-8; in JSON this spelling reads back as it was.
+            temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -42,6 +42,8 @@ def say(text: str = "", *, to: TextIO | None = None) -> None:
     stream = to or sys.stderr
     encoding = (stream.encoding or "ascii").lower()
     if "utf" not in encoding:
-        text = text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+        text = text.translate(_ASCII)
+    # Even UTF-8 has no form for half of a surrogate pair, which a file name that is no UTF-8 leaves in a message.
+    text = text.encode(encoding, "replace").decode(encoding)
     stream.write(text + "\n")
     stream.flush()

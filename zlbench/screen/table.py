@@ -21,6 +21,15 @@ NEW_COLUMNS = (
     *(f"{cost.value}_{when}" for cost in Cost for when in ("before", "after")),
     "rows_matched", "rows_expected", "state_before", "state_after", "next", "reason", "directory",
 )  # fmt: skip
+_NUMBERS = frozenset(
+    {"kernels", "ir_changed", "code_changed", "rows_matched", "rows_expected"}
+    | {
+        f"{name}_{when}"
+        for name in ("rows", "kernels", "cvt", "elapsed", *(cost.value for cost in Cost))
+        for when in ("before", "after")
+    }
+)
+"""Columns that hold numbers. A digest that happens to consist of digits is none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,10 +97,15 @@ def to_tsv(lines: Sequence[Line]) -> str:
 def to_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
     """The same as data for ``--json`` and screen.json: numbers as numbers."""
     return [
-        {key: int(value) if value.isdigit() else value for key, value in line.fields().items()}
+        {key: _number(value) if key in _NUMBERS else value for key, value in line.fields().items()}
         | {"target": line.target, "changed_kernels": list(line.judgement.changed_kernels)}
         for line in lines
     ]
+
+
+def _number(text: str) -> int | float | None:
+    """A number as such; None where it is unknown."""
+    return (float(text) if "." in text else int(text)) if text else None
 
 
 def to_text(lines: Sequence[Line]) -> list[str]:
