@@ -80,7 +80,7 @@ def test_a_pass_removed_changes_the_operators_that_it_touches_and_no_other(patch
     assert f"python {b['python_sha256'][:8]}" in done.err
 
 
-def test_a_target_that_one_compiler_lacks_stops_before_anything_is_measured(patched: tuple[Zlbench, Path]) -> None:
+def test_a_target_that_one_compiler_lacks_is_a_preflight_error_of_its_side(patched: tuple[Zlbench, Path]) -> None:
     zlbench, _ = patched
     done = zlbench("screen", "embedding", "--a", OLD, "--b", "cut", "--target", "hip:gfx942", *QUICK)
     assert done.code == 3, done.text
@@ -88,9 +88,11 @@ def test_a_target_that_one_compiler_lacks_stops_before_anything_is_measured(patc
     assert "side B" in done.err
     assert "hip:gfx942" in done.err
     assert "Traceback" not in done.text
-    status = read_json(next(iter(sorted(zlbench.out.glob("screen_*"), reverse=True))) / "status.json")
-    assert status["exit_code"] == 3
-    assert not list(zlbench.out.glob("screen_*/embedding/*/rows.jsonl")) or status["state"] == "failed"
+    root = max(zlbench.out.glob("screen_*"), key=lambda path: path.stat().st_mtime_ns)
+    status = read_json(root / "status.json")
+    assert (status["state"], status["exit_code"]) == ("failed", 3)
+    assert status["sides"]["B"]["state"] == "PREFLIGHT"
+    assert not (root / "screen.tsv").exists()  # nothing was judged
 
 
 def test_a_switch_that_one_operator_reads(zl: Zlbench) -> None:
