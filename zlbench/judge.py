@@ -46,6 +46,8 @@ class Kernel:
     code: str
     shared: int | None
     compile_ms: float | None
+    raw: str = ""
+    """SHA-256 of the TTGIR as the compiler wrote it, source locations and all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +110,8 @@ class Judgement:
     kernels: int
     ir_changed: int
     code_changed: int
+    raw_changed: int
+    """Kernels whose TTGIR differs in bytes before anything is normalised."""
     rows_matched: int
     rows_expected: int
     changed_kernels: tuple[str, ...] = ()
@@ -142,6 +146,7 @@ def judge(a: SideFacts, b: SideFacts) -> Judgement:
         kernels=max(len(a.kernels), len(b.kernels)),
         ir_changed=len(ir_changed),
         code_changed=len(code_changed),
+        raw_changed=sum(a.kernels[name].raw != b.kernels[name].raw for name in shared),
         rows_matched=len(set(a.rows) & set(b.rows)),
         rows_expected=max(_expected(a), _expected(b)),
         changed_kernels=tuple(sorted(ir_changed | code_changed)),
@@ -259,6 +264,7 @@ def read_index(path: Path) -> list[Kernel]:
                 code=line["code"],
                 shared=int(line["shared"]) if line["shared"] else None,
                 compile_ms=float(line["compile_ms"]) if line["compile_ms"] else None,
+                raw=line.get("ttgir_sha256") or "",
             )
             for line in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
         ]
