@@ -22,7 +22,7 @@ from zlbench.ir.naming import VariantParams, legend, row_dirname, variant_stems
 
 INDEX_COLUMNS = (
     "kernel", "id", "status", "launches", "files", "num_warps", "num_stages", "num_ctas", "maxnreg", "shared",
-    "compile_ms", "constexprs", "signature", "specialisation", "hash", "code",
+    "compile_ms", "constexprs", "signature", "specialisation", "hash", "code", "ttgir_sha256",
 )  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def lay_out(cell_dir: Path, records: CellRecords) -> None:
     launches: dict[str, int] = defaultdict(int)
     files: dict[str, list[str]] = defaultdict(list)
     for row in records.rows:
-        where = row_dirname(row.get("label") or str(row.get("shape")))
+        where = row_dirname((row.get("label") or str(row.get("shape"))).replace(" ", "_"))
         for use in row["kernels"]:
             kernel = use["kernel"]
             if kernel not in kernels:
