@@ -17,12 +17,12 @@ COLUMNS = (
 )  # fmt: skip
 """The predecessor's columns; its caliber columns and ours follow."""
 NEW_COLUMNS = (
-    "machine_code", "kernels", "ir_changed", "code_changed",
+    "machine_code", "kernels", "ir_changed", "code_changed", "raw_changed",
     *(f"{cost.value}_{when}" for cost in Cost for when in ("before", "after")),
     "rows_matched", "rows_expected", "state_before", "state_after", "next", "reason", "directory",
 )  # fmt: skip
 _NUMBERS = frozenset(
-    {"kernels", "ir_changed", "code_changed", "rows_matched", "rows_expected"}
+    {"direct_repeat", "kernels", "ir_changed", "code_changed", "raw_changed", "rows_matched", "rows_expected"}
     | {
         f"{name}_{when}"
         for name in ("rows", "kernels", "cvt", "elapsed", *(cost.value for cost in Cost))
@@ -71,6 +71,7 @@ class Line:
             "kernels": str(judgement.kernels),
             "ir_changed": str(judgement.ir_changed),
             "code_changed": str(judgement.code_changed),
+            "raw_changed": str(judgement.raw_changed),
             **{f"{cost.value}_{when}": "" for cost in Cost for when in ("before", "after")},
             **costs,
             "rows_matched": str(judgement.rows_matched),
@@ -103,9 +104,9 @@ def to_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
     ]
 
 
-def _number(text: str) -> int | float | None:
-    """A number as such; None where it is unknown."""
-    return (float(text) if "." in text else int(text)) if text else None
+def _number(text: str) -> int | float | str:
+    """A number as such; words such as `unset` stay words."""
+    return int(text) if text.isdecimal() else float(text) if text.replace(".", "").isdecimal() else text
 
 
 def to_text(lines: Sequence[Line]) -> list[str]:
