@@ -111,7 +111,7 @@ def legend(groups: Mapping[str, Sequence[VariantParams]]) -> str:
 
 def row_dirname(label: str) -> str:
     """A folder name for a row: readable, one path component for any label, another for another label."""
-    name = _UNSAFE.sub("_", label.replace(" ", "")).strip("._-")[:_LONGEST] or "row"
+    name = _UNSAFE.sub("_", label.replace(", ", ",")).strip("._-")[:_LONGEST] or "row"
     # A piece of the label's digest where the readable part lost something of it.
     return name if name == label else f"{name[: _LONGEST - 9]}-{hashlib.sha256(_bytes(label)).hexdigest()[:8]}"
 

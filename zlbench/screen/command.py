@@ -63,7 +63,11 @@ class Screen:
         finally:
             tidy_work_dir(self.request, work)
         # Costs come in one go at the end: a disassembler takes as long to start as for a thousand kernels.
-        self.lines = {pair: replace(line, costs=read_costs(self.root / pair)) for pair, line in self.lines.items()}
+        # An operator that could not be judged has none: sums over unequal sets of kernels would look like a change.
+        self.lines = {
+            pair: line if line.judgement.failed else replace(line, costs=read_costs(self.root / pair))
+            for pair, line in self.lines.items()
+        }
         store.write_text(self.root / "screen.tsv", table.to_tsv(self.sorted_lines()))
         if runner.coster.unavailable:
             self.notes.append(runner.coster.unavailable)

@@ -176,10 +176,13 @@ def summary(lines: Sequence[Line], took: str) -> str:
         if line.judgement.verdict is Verdict.NO_IR_DIFF and line.judgement.machine_code is MachineCode.CHANGED
     ]
     failed = [line for line in lines if line.judgement.failed]
+    # Where nothing changed, say what normalising took out: paths, lines, names.
+    raw = 0 if changed else sum(line.judgement.raw_changed for line in lines)
     parts = [
         _counted(lines),
         f"{len(changed)} IR changed" + (f", {len(deep)} of them in machine code" if changed else ""),
         *([f"{len(below)} in machine code alone"] if below else []),
+        *([f"{plural(raw, 'kernel')} differ in bytes before normalising"] if raw else []),
         f"{len(failed)} failed",
         took,
     ]
