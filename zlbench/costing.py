@@ -59,7 +59,7 @@ class Coster:
         cubins = {code: path for code, path in binaries.items() if path.suffix == ".cubin" and path.is_file()}
         if cubins:
             try:
-                found = cubin_costs_many(list(cubins.values()), self._tools)
+                found = cubin_costs_many(list(cubins.values()), self._tools, on_failure=self._without)
             except CostsUnavailableError as error:
                 self.unavailable = str(error)
             else:
@@ -68,6 +68,10 @@ class Coster:
             text = path.with_suffix(".amdgcn")
             if path.suffix == ".hsaco" and text.is_file():
                 self._by_code[code] = _plain(amdgcn_costs(text.read_text(encoding="utf-8")))
+
+    def _without(self, _path: Path, error: CostsUnavailableError) -> None:
+        """One binary that a tool cannot read; the others have their costs."""
+        self.unavailable = self.unavailable or str(error)
 
 
 def _tidy(cell_dir: Path) -> None:
