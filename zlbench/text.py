@@ -26,7 +26,7 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozen
 
 def seconds(value: float) -> str:
     """``8.1 s``, ``3 min 20 s``."""
-    if value < 60:
+    if round(value) < 60:
         return f"{value:.1f} s" if value < 20 else f"{value:.0f} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
