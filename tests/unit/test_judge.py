@@ -30,6 +30,7 @@ class K:
     ir: str = "0"
     code: str | None = "c"
     name: str = "k"
+    raw: str = "r"
 
     @property
     def id(self) -> str:
@@ -39,7 +40,7 @@ class K:
         return {
             "kernel": self.id, "name": self.name, "constexprs": {"BLOCK": self.block}, "signature": {"x": "*fp16"},
             "specialisation": {}, "num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None,
-            "hash": "h", "code": self.code, "shared": 0, "compile_ms": 1.0,
+            "hash": "h", "code": self.code, "ttgir_sha256": self.raw, "shared": 0, "compile_ms": 1.0,
         }  # fmt: skip
 
 
@@ -242,6 +243,12 @@ def test_a_withdrawn_verdict_keeps_its_counts() -> None:
     withdrawn = not_comparable(found, "timer: before=a after=b")
     assert (withdrawn.verdict, withdrawn.reason) == (Verdict.NOT_COMPARABLE, "timer: before=a after=b")
     assert (withdrawn.next_step, withdrawn.ir_changed, withdrawn.failed) == ("one caliber for both", 1, True)
+
+
+def test_bytes_that_normalising_takes_away_are_counted_apart() -> None:
+    found = judged(ONE, changed(ONE, 1, lambda k: replace(k, raw="other")))
+    assert (found.verdict, found.raw_changed, found.changed_kernels) == (Verdict.NO_IR_DIFF, 1, ())
+    assert judged(ONE, ONE).raw_changed == 0
 
 
 def test_torn_ir_costs_the_verdict_and_nothing_else() -> None:
