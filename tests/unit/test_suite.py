@@ -181,6 +181,23 @@ def test_dtypes_belong_to_one_operator(inventory: Inventory) -> None:
     assert softmax.dtypes == ("float16", "bfloat16")
 
 
+@pytest.mark.parametrize(
+    ("requests", "dtypes"),
+    [
+        (("softmax::float16", "softmax::float32"), ("float16", "float32")),
+        (("softmax::fp16,bf16", "softmax::float32,float16"), ("float16", "bfloat16", "float32")),
+        (("softmax::float16", "softmax"), ()),
+        (("softmax", "softmax::float16"), ()),
+        (("softmax", "softmax::float16", "softmax::float32"), ()),
+    ],
+)
+def test_an_operator_named_twice_gets_the_dtypes_of_both(
+    inventory: Inventory, requests: tuple[str, ...], dtypes: tuple[str, ...]
+) -> None:
+    (found,) = resolve(inventory, *requests)
+    assert found.dtypes == dtypes
+
+
 def test_a_glob_names_many_and_a_benchmark_named_twice_is_measured_once(inventory: Inventory) -> None:
     found = resolve(inventory, "softmax*", "softmax", "fft", "perf_fft")
     assert [selection.op for selection in found] == ["softmax", "softmax_backward", "fft"]

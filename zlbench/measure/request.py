@@ -123,12 +123,15 @@ def make_request(
 
 def make_cells(request: Request, root: Path) -> list[CellSpec]:
     """One cell for every operator, target and side, in the order in which people read them."""
-    return [
+    cells = [
         _cell(request, selection, target, side.label, root)
         for target in request.targets
         for selection in request.selections
         for side in request.sides
     ]
+    # Two cells in one directory would write each other's rows.
+    assert len({cell.cell for cell in cells}) == len(cells), "two cells share a directory"
+    return cells
 
 
 def _cell(request: Request, selection: Selection, target: str, side: str, root: Path) -> CellSpec:

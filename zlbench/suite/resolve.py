@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -51,17 +51,23 @@ class Selection:
 def resolve_operators(requests: Sequence[str], inventories: Sequence[Inventory]) -> tuple[Selection, ...]:
     """Find the benchmark of every request; with no prefix, the first inventory is meant.
 
-    A benchmark named twice is measured once.
+    A benchmark named twice is measured once, with the dtypes of both requests.
 
     Raises:
         UsageError: a word is unknown (nearest names), ambiguous (how to name each), or no possible name.
     """
     indexes = [_Index(inventory=inventory, names=inventory.names()) for inventory in inventories]
-    selections: dict[tuple[str, tuple[str, ...]], Selection] = {}
+    selections: dict[str, Selection] = {}
     for request in requests:
         for selection in _resolve_one(check_request(request), indexes):
-            selections.setdefault((selection.node_id, selection.dtypes), selection)
+            first = selections.setdefault(selection.node_id, selection)
+            selections[selection.node_id] = replace(first, dtypes=_union(first.dtypes, selection.dtypes))
     return tuple(selections.values())
+
+
+def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """Both requests' dtypes in order; none means the suite's own, which no list can narrow."""
+    return tuple(dict.fromkeys((*one, *other))) if one and other else ()
 
 
 def resolve_all(inventory: Inventory) -> tuple[tuple[Selection, ...], tuple[Selection, ...]]:
