@@ -46,6 +46,18 @@ def test_what_cannot_be_meant_is_refused(project: ToyProject, words: tuple[str, 
     assert not project.runs.exists()
 
 
+def test_a_suite_file_that_cannot_be_read_does_not_vanish(project: ToyProject) -> None:
+    (project.suite / "benchmark" / "test_torn.py").write_text("def test_torn():\n    toy(\n")
+    said = "could not be read: benchmark/test_torn.py:2: '(' was never closed"
+    refused(project.run("screen", "torn"), 2, "no operator named torn", said)
+    listed = project.run("screen", "--list")
+    assert (listed.code, said in listed.err) == (0, True)
+    assert project.run("screen", "toy", "--quick").code == 0
+    refused(project.run("screen", "--all", "--quick"), 6, said)
+    assert data(project.screens()[-1] / "status.json")["notes"] == [said]
+    refused(project.run("run", "--all", "--quick"), 6, said)
+
+
 HOSTILE = ("../../etc/passwd", "$(touch pwned)", "`touch pwned`", "toy;touch pwned", "/", "..", "x" * 400)
 
 

@@ -15,6 +15,8 @@ def list_operators(app: App) -> ExitCode:
     provider = find_provider(app.resolved.text("suite"), cwd=app.cwd)
     inventory = read_inventory(provider, cache=app.home / f"inventory-{provider.name}.json")
     usual, skipped = resolve_all(inventory)
+    for line in inventory.unread():
+        app.talk(f"note: {line}")
     if app.resolved.flag("json"):
         app.json([{"op": item.op, "node": item.node_id, "skip": item.benchmark.skip} for item in (*usual, *skipped)])
         return ExitCode.OK

@@ -41,7 +41,10 @@ def run(app: App) -> ExitCode:
                    "rows": read_json_lines(Path(f.spec.out_dir) / "rows.jsonl")} for f in done])  # fmt: skip
     else:
         _show(app, done)
-    return ExitCode(finish(_code([item.outcome for item in done])))
+    for line in request.unread:
+        app.talk(f"note: {line}")
+    code = _code([item.outcome for item in done])
+    return ExitCode(finish(ExitCode.PARTIAL if code is ExitCode.OK and request.unread else code))
 
 
 def _cells(app: App, request: Request) -> list[CellSpec]:

@@ -49,6 +49,11 @@ class Request:
         return tuple(side for side in self.axis.sides if side.label in self.builds)
 
     @property
+    def unread(self) -> list[str]:
+        """Files whose benchmarks are missing from ``--all``, since they could not be read."""
+        return self.inventory.unread() if self.resolved.flag("all") else []
+
+    @property
     def switched(self) -> tuple[Switch, ...]:
         """The declared switches."""
         return self.axis.switches

@@ -50,6 +50,7 @@ class Screen:
         """Measure and judge; every judged operator is on the disk before the next is looked at."""
         cells = make_cells(self.request, self.root)
         self.clock = Clock(len(cells), jobs)
+        self.notes += self.request.unread
         store.write_json(self.root / "plan.json", plan_data(self.request, self.prepared, cells))
         self.write_status("running")
         work = self.root / CACHE
@@ -124,7 +125,7 @@ class Screen:
             return ExitCode.NOT_COMPARABLE
         if lines and not judged:
             return _worst(lines)
-        if len(judged) < len(self.request.selections) * len(self.request.targets):
+        if len(judged) < len(self.request.selections) * len(self.request.targets) or self.request.unread:
             return ExitCode.PARTIAL
         if judged and all(is_dead_switch(self.request, line.judgement) for line in judged):
             return ExitCode.NOTHING_MEASURED
@@ -252,6 +253,7 @@ def header(request: Request, prepared: Prepared) -> list[str]:
     lines.append(f"        A {hashes[0]}   B {hashes[1]}   configs: {request.resolved.value('configs')}")
     if request.left_out:
         lines.append(f"        left out: {plural(len(request.left_out), 'operator')} that the suite always skips")
+    lines += [f"        {line}" for line in request.unread]
     return lines
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .provider import Provider
 
 BUILTIN_MARKS = frozenset({"parametrize", "skip", "skipif", "xfail", "usefixtures", "filterwarnings", "timeout"})
-_CACHE_SCHEMA = 1
+_CACHE_SCHEMA = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +81,12 @@ class Inventory:
                 taken[benchmark] = with_file if with_file in located else f"{benchmark.short}@{benchmark.path}"
         return taken
 
+    def unread(self, limit: int = 5) -> list[str]:
+        """Say which files could not be read, one a line: their benchmarks are missing from every list."""
+        lines = [f"could not be read: {problem}" for problem in self.problems[:limit]]
+        more = len(self.problems) - limit
+        return [*lines, f"… and {more} more"] if more > 0 else lines
+
     def shape_keys(self) -> frozenset[str]:
         """Return what a shape file may use as keys: operator names, and class names for what has no entry."""
         return frozenset(self.classes).union(b.op_name for b in self.benchmarks if b.op_name)
@@ -106,7 +112,7 @@ def read_inventory(provider: Provider, *, cache: Path | None = None) -> Inventor
         try:
             tree = ast.parse(path.read_text(encoding="utf-8"))
         except (OSError, SyntaxError, ValueError, RecursionError) as error:
-            problems.append(f"benchmark/{relative}: {error}")
+            problems.append(_problem(f"benchmark/{relative}", error))
             continue
         classes.update(_benchmark_classes(tree))
         if path.name.startswith("test_"):
@@ -133,6 +139,12 @@ def benchmarks_in(tree: ast.Module, file: str) -> Iterator[Benchmark]:
             line=node.lineno,
             skip=skip,
         )
+
+
+def _problem(file: str, error: Exception) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{file}:{error.lineno or 1}: {error.msg}"
+    return f"{file}: {getattr(error, 'strerror', None) or error}"
 
 
 def _unique(names: Sequence[str | None]) -> set[str]:

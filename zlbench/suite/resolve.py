@@ -92,6 +92,11 @@ class _Index:
     def benchmarks(self) -> tuple[Benchmark, ...]:
         return self.inventory.benchmarks
 
+    @property
+    def hint(self) -> str:
+        """What to do about a word that fits nothing: it may stand in a file that could not be read."""
+        return "\n".join((_LIST_THEM, *self.inventory.unread()))
+
     def words(self) -> set[str]:
         """Return everything that a person may have meant."""
         words = set(self.names.values())
@@ -109,7 +114,7 @@ def _resolve_one(request: str, indexes: Sequence[_Index]) -> Iterable[Selection]
         operator, file, dtypes = _split(word)
         found = [_by_name(operator, file, index, word)]
     if not found:
-        raise UsageError(unknown("operator", _shown(word), index.words(), where=f"in {index.title}"), hint=_LIST_THEM)
+        raise UsageError(unknown("operator", _shown(word), index.words(), where=f"in {index.title}"), hint=index.hint)
     provider = index.inventory.provider
     return [Selection(op=index.names[b], benchmark=b, provider=provider, dtypes=dtypes, request=request) for b in found]
 
@@ -161,7 +166,7 @@ def _by_node(word: str, index: _Index) -> list[Benchmark]:
         nodes = [benchmark.node for benchmark in index.benchmarks]
         close = nearest(f"benchmark/{wanted[-1]}::{function}", nodes)
         ending = f" Nearest: {', '.join(close)}." if close else ""
-        raise UsageError(f"no benchmark {_shown(word)} in {index.title}.{ending}", hint=_LIST_THEM)
+        raise UsageError(f"no benchmark {_shown(word)} in {index.title}.{ending}", hint=index.hint)
     return found
 
 
@@ -179,7 +184,12 @@ def _by_name(operator: str, file: str, index: _Index, word: str) -> Benchmark:
         files = {f"test_{benchmark.stem}.py" for benchmark in index.benchmarks}
         raise UsageError(
             unknown("benchmark file", _shown(f"test_{stem}.py"), files),
-            hint=f"{_shown(word)} means test_{_shown(operator)} of benchmark/test_{_shown(stem)}.py.",
+            hint="\n".join(
+                (
+                    f"{_shown(word)} means test_{_shown(operator)} of benchmark/test_{_shown(stem)}.py.",
+                    *index.inventory.unread(),
+                )
+            ),
         )
     tests: tuple[Callable[[Benchmark], bool], ...] = (
         lambda b: index.names[b] == operator,
@@ -197,7 +207,7 @@ def _by_name(operator: str, file: str, index: _Index, word: str) -> Benchmark:
             raise _ambiguous(word, found, index)
     known = {index.names[b] for b in candidates} if file else index.words()
     place = f"in benchmark/test_{_shown(stem)}.py" if file else f"in {index.title}"
-    raise UsageError(unknown("operator", _shown(operator), known, where=place), hint=_LIST_THEM)
+    raise UsageError(unknown("operator", _shown(operator), known, where=place), hint=index.hint)
 
 
 def _bare(short: str) -> str:
