@@ -8,12 +8,7 @@ from typing import Any
 from zlbench.cells import CellSpec
 from zlbench_plugins.inputs import dtype_name
 
-_COLUMNS = (
-    ("Status", 10),
-    ("Torch Latency (ms)", 20),
-    ("Gems Latency (ms)", 20),
-    ("Gems Speedup", 20),
-)
+_COLUMNS = ("Torch Latency (ms)", "Gems Latency (ms)", "Gems Speedup", "Size Detail")
 
 
 def table(bench: Any, dtype: Any, spec: CellSpec, rows: Sequence[dict[str, Any]]) -> str:
@@ -22,8 +17,9 @@ def table(bench: Any, dtype: Any, spec: CellSpec, rows: Sequence[dict[str, Any]]
         f"\nOperator: {bench.op_name}  Performance Test (dtype=torch.{dtype_name(dtype)}, "
         f"mode={spec.mode},level={spec.level})"
     )
-    head = " ".join(f"{name:<{width}}" for name, width in _COLUMNS) + f" {'Size Detail':<20}"
-    lines = [title, head, "-" * len(head)]
+    head = " ".join([f"{'Status':<10}", *(f"{name:>20}" for name in _COLUMNS)])
+    # One more than the head is long: upstream counts the end of its line.
+    lines = [title, head, "-" * (len(head) + 1)]
     lines += [_line(row) for row in rows]
     return "\n".join(lines) + "\n"
 
