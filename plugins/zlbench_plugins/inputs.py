@@ -49,7 +49,9 @@ def label(described: Mapping[str, Any]) -> str:
     """
     parts: list[str] = []
     for item in described["args"]:
-        parts.extend(part for part in [_part(item)] if part and (not parts or part != parts[-1]))
+        part = _part(item)
+        again = isinstance(item, dict) and parts[-1:] == [part]
+        parts += [part] if part and not again else []
     parts += [f"{key}={text}" for key, item in described["kwargs"].items() if (text := _part(item))]
     return " ".join(parts) or "no-args"
 
