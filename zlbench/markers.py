@@ -273,7 +273,7 @@ _CHECKS: dict[str, _Entry] = {
     "build-install": (
         "pip could not make the environment.", "There is no compiler to measure.",
         "pip's own words are in the message: a name, a version or a network."),
-    "interpreter": (
+    "interpreter-imports": (
         "The interpreter does not import torch, triton and the suite, or not in time.",
         "Every cell would fail one after another.", "Try the command in the message by hand."),
     "sides-differ": (

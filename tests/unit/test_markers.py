@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ ROOT = Path(__file__).parents[2]
         ("TIMER_MISMATCH:", "TIMER_MISMATCH"),
         ("switch-known", "switch-known"),
         ("check=switch-known", "switch-known"),
+        ("interpreter-imports", "interpreter-imports"),
         ("4", "4 not comparable"),
         ("not-comparable", "NOT_COMPARABLE"),
         ("comparable", None),
@@ -57,16 +59,41 @@ def test_every_exit_code_is_explained() -> None:
         assert find(str(code.value)).kind is Kind.EXIT
 
 
+@cache
+def constants_of(path: Path) -> dict[str, str]:
+    """Return the strings that a module gives names to, its own and those it imports from one of our modules."""
+    found: dict[str, str] = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            source = ROOT.joinpath(*node.module.split(".")).with_suffix(".py")
+            theirs = constants_of(source) if source.is_file() else {}
+            found |= {name.asname or name.name: theirs[name.name] for name in node.names if name.name in theirs}
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            found |= dict.fromkeys(names, node.value.value) if isinstance(node.value.value, str) else {}
+    return found
+
+
 def said_in(path: Path) -> set[str]:
-    """Return the literal values of `marker=` and `check=` arguments."""
+    """Return the values of `marker=` and `check=` arguments, written out or as the name of a constant."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {
-        keyword.value.value
+    constants = constants_of(path)
+    given = [
+        keyword.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         for keyword in node.keywords
-        if keyword.arg in ("marker", "check") and isinstance(keyword.value, ast.Constant) and keyword.value.value
-    }
+        if keyword.arg in ("marker", "check")
+    ]
+    words = {value.value for value in given if isinstance(value, ast.Constant) and isinstance(value.value, str)}
+    named = {constants.get(value.id, "") for value in given if isinstance(value, ast.Name)}
+    return (words | named) - {""}
+
+
+def test_constants_are_words_that_the_code_says() -> None:
+    builds = ROOT / "zlbench" / "builds"
+    assert {"interpreter-imports", "build-native"} <= said_in(builds / "survey.py")
+    assert "build-install" in said_in(builds / "environment.py")  # imported
 
 
 def warned_in(path: Path) -> set[str]:
