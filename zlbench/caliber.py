@@ -124,6 +124,9 @@ class Caliber:
         "winners outside the declared configs",
         "environment",
     )
+    environment: tuple[str, ...] | None = _condition(
+        "variables of the caller that a compiler or suite may read", "other passes, another assembler", "environment"
+    )
     suite: str | None = _condition("provider of the benchmarks", "other benchmarks", "--suite, FLAGGEMS_DIR")
     suite_commit: str | None = _condition("commit of the suite", "other kernels in the same file", "checkout")
     suite_dirty: bool | None = _condition("uncommitted changes in the suite", "kernels nobody can look up", "checkout")

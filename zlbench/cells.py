@@ -65,6 +65,8 @@ class CellSpec:
     warmup_ms: int | None = None
     rep_ms: int | None = None
     replay_from: str | None = None
+    environment: tuple[str, ...] = ()
+    """Variables of the caller that reach every side and that a compiler or suite may read, ``NAME=value``."""
     quick: bool = False
     """One dtype and one shape only: a first look."""
     keep_binaries: bool = False
@@ -81,7 +83,7 @@ class CellSpec:
         if extra:
             raise ValueError(f"unknown cell keys: {sorted(extra)}")
         values = dict(data)
-        for name in ("dtypes", "plugins"):
+        for name in ("dtypes", "plugins", "environment"):
             values[name] = tuple(values.get(name) or ())
         if values.get("shapes") is not None:
             values["shapes"] = tuple(_tuples(shape) for shape in values["shapes"])
@@ -109,6 +111,12 @@ class CellOutcome:
     foreign_cache_hits: int = 0
     detail: str = ""
     """One line for people: the error, the signal, the reason of the skip."""
+    markers: tuple[str, ...] = ()
+    """What the plugins of its process had to say, each ``WORD text``: shapes not in force, hooks missing, …"""
+
+    def marked(self) -> list[tuple[str, str]]:
+        """The markers as word and text."""
+        return [(word, text) for word, _, text in (marker.partition(" ") for marker in self.markers)]
 
     @property
     def complete(self) -> bool:
@@ -131,7 +139,8 @@ class CellOutcome:
         """Rebuild from `to_json`, ignoring keys that a later version added."""
         known = {field.name for field in fields(cls)}
         values = {key: value for key, value in data.items() if key in known}
-        return cls(**{**values, "state": CellState(values["state"])})
+        markers = tuple(values.get("markers") or ())
+        return cls(**{**values, "state": CellState(values["state"]), "markers": markers})
 
 
 _CODES = {

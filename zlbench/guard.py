@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 IDENTITY = "run_identity.json"
 # Facts of a build that tell one compiler from another; names and paths alone do not.
-BUILD_FACTS = ("version", "native_sha256", "python_sha256", "tools_sha256")
+BUILD_FACTS = ("version", "native_sha256", "python_sha256", "tools_sha256", "env")
 
 
 class Severity(str, Enum):

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 # Set by whoever started us, for its own Python, its own pytest or its own session.
 _DROPPED = ("PYTHONHOME", "VIRTUAL_ENV", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_CURRENT_TEST")
-_FIXED = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONSAFEPATH": "1"}
+_FIXED = {
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTHONSAFEPATH": "1",
+    "PYTHONHASHSEED": "0",
+}
 
 
 def measured_env(

@@ -75,6 +75,7 @@ class Manifest:
             "dirty": self.dirty,
             "torch": self.torch_version,
             "python": self.python_version,
+            "env": dict(self.env),
         }
 
     def to_json(self) -> str:

@@ -29,7 +29,7 @@ def run(app: App) -> ExitCode:
         return list_operators(app)
     side = side_of(resolved, app.project)
     axis = Axis(name="run", a=side, b=Side(label="-", build=side.build), stamps=resolved.texts("stamps"))
-    request = make_request(resolved, app.project, axis, sides=("A",), cwd=app.cwd, cache=app.home)
+    request = make_request(resolved, app.project, axis, sides=("A",), cwd=app.cwd, cache=app.home, env=app.env)
     if resolved.flag("dry_run"):
         return _dry_run(app, request)
     prepared = prepare(request, home=app.home, env=app.env, log=app.talk)

@@ -35,7 +35,7 @@ def run(app: App) -> ExitCode:
     if resuming is not None:
         resolved = with_planned_operators(resolved, app.cwd / resuming)
     axis = axis_of(resolved, app.project)
-    request = make_request(resolved, app.project, axis, sides=("A", "B"), cwd=app.cwd, cache=app.home)
+    request = make_request(resolved, app.project, axis, sides=("A", "B"), cwd=app.cwd, cache=app.home, env=app.env)
     if resolved.flag("dry_run"):
         return dry_run(app, request)
     root = _root(app)

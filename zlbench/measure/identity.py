@@ -67,6 +67,8 @@ def caliber_of(
         direct_repeat=int(resolved.value("direct_repeat")),
         warmup_ms=spec.warmup_ms,
         rep_ms=spec.rep_ms,
+        environment=spec.environment or None,
+        flagtree_aabs=dict(item.split("=", 1) for item in spec.environment).get("FLAGTREE_AABS"),
         use_flagtune=resolved.flag("use_flagtune"),
         suite=request.provider.name,
         suite_commit=facts.commit,

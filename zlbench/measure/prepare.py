@@ -15,13 +15,11 @@ from zlbench.builds.check import measured_env, refuse_same
 from zlbench.builds.environment import ensure
 from zlbench.builds.manifest import Manifest
 from zlbench.engine.local import WorkerSpec
+from zlbench.measure.ambient import without_dropped
 from zlbench.measure.request import Request
 from zlbench.settings.request import environment_without_switches
 from zlbench.suite.provider import BUILTIN
 from zlbench.switchscan import require_known
-
-# Would change what is measured behind the caliber's back: interpreted kernels, a shared or forced cache.
-_UNWANTED = ("TRITON_INTERPRET", "TRITON_CACHE_DIR", "TRITON_ALWAYS_COMPILE", "TRITON_CACHE_AUTOTUNING")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,14 +51,25 @@ def prepare(
     axis = request.axis
     if len(manifests) == 2:
         refuse_same(manifests["A"], dict(axis.a.switches), manifests["B"], dict(axis.b.switches), axis.null_test)
-    for label, manifest in manifests.items():
-        if request.switched:
-            require_known(
-                request.switched,
-                [Path(manifest.triton_path), request.provider.source_dir, request.provider.benchmark_dir],
-                where=f"triton {manifest.triton_version} (side {label}) nor in {request.provider.title}",
-            )
+    _require_known_switches(request, manifests)
     return Prepared(manifests=manifests)
+
+
+def _require_known_switches(request: Request, manifests: Mapping[str, Manifest]) -> None:
+    """A switch must be read by a side that sets it: an older compiler need not know what only the newer one has."""
+    for switch in request.switched:
+        setting = {side.label for side in request.sides if dict(side.switches).get(switch.name) is not None}
+        looked = [(label, manifest) for label, manifest in manifests.items() if label in setting]
+        places = [f"triton {manifest.triton_version} (side {label})" for label, manifest in looked]
+        require_known(
+            [switch],
+            [
+                *dict.fromkeys(Path(manifest.triton_path) for _, manifest in looked),
+                request.provider.source_dir,
+                request.provider.benchmark_dir,
+            ],
+            where=f"{', '.join(places)} nor in {request.provider.title}",
+        )
 
 
 def _pip_env(env: Mapping[str, str]) -> dict[str, str]:
@@ -75,8 +84,7 @@ def worker_specs(request: Request, prepared: Prepared, *, work_dir: Path, env: M
 
 def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, env: Mapping[str, str]) -> WorkerSpec:
     cache = _cache(request, side, work_dir)
-    base = environment_without_switches(env, request.axis)
-    base = {key: value for key, value in base.items() if key not in _UNWANTED}
+    base = without_dropped(environment_without_switches(env, request.axis))
     extra = {
         "PYTHONPATH": os.pathsep.join([str(work_dir / OWN), str(request.provider.source_dir)]),
         "TRITON_CACHE_DIR": str(cache / "triton"),

@@ -14,6 +14,7 @@ from zlbench.backend import Backend, Timer
 from zlbench.builds.spec import Build, BuildKind, parse_build
 from zlbench.cells import CellSpec
 from zlbench.errors import UsageError
+from zlbench.measure.ambient import ambient
 from zlbench.settings import Project, Resolved, ShapeMode, requests_of, shape_source_of
 from zlbench.shapes import Shape, load_shape_file, parse_inline
 from zlbench.suite.inventory import Inventory, read_inventory
@@ -42,6 +43,8 @@ class Request:
     shape_file: Path | None
     inline: Mapping[str, tuple[Shape, ...]]
     resolved: Resolved
+    environment: tuple[str, ...] = ()
+    """The caller's variables that every side inherits and that a compiler or suite may read."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -79,7 +82,14 @@ class Request:
 
 
 def make_request(
-    resolved: Resolved, project: Project, axis: Axis, *, sides: Sequence[str], cwd: Path, cache: Path
+    resolved: Resolved,
+    project: Project,
+    axis: Axis,
+    *,
+    sides: Sequence[str],
+    cwd: Path,
+    cache: Path,
+    env: Mapping[str, str],
 ) -> Request:
     """Resolve operators, shapes, backend, targets and builds.
 
@@ -123,6 +133,7 @@ def make_request(
         shape_file=shapes.path,
         inline=inline,
         resolved=resolved,
+        environment=ambient(env, (switch.name for switch in axis.switches)),
     )
 
 
@@ -166,6 +177,7 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         plugins=plugins,
         warmup_ms=_number(resolved.value("warmup")),
         rep_ms=_number(resolved.value("iter")),
+        environment=request.environment,
         quick=resolved.flag("quick"),
         keep_binaries=resolved.flag("keep_binaries"),
     )

@@ -17,7 +17,7 @@ from zlbench.settings.option import Arity
 from zlbench.settings.resolve import Setting
 
 PLAN = "plan.json"
-_BUILD_FACTS = ("version", "identity", "torch", "python")
+_BUILD_FACTS = ("version", "identity", "torch", "python", "env")
 
 
 def with_planned_operators(resolved: Resolved, root: Path) -> Resolved:
@@ -80,9 +80,14 @@ def _differences(root: Path, before: Mapping[str, Any], after: Mapping[str, Any]
 
 
 def _facts(side: Mapping[str, Any]) -> dict[str, Any]:
-    # Twelve digits of a hash tell two compilers apart and fit on a line.
-    facts: dict[str, Any] = {f"build {name}": str(side["build"].get(name))[:12] for name in _BUILD_FACTS}
+    facts: dict[str, Any] = {f"build {name}": _short(side["build"].get(name)) for name in _BUILD_FACTS}
     return facts | {f"switch {name}": value for name, value in side["switches"].items()}
+
+
+def _short(value: object) -> str:
+    """Twelve digits of a hash tell two compilers apart and fit on a line; anything else is shown whole."""
+    text = str(value)
+    return text[:12] if len(text) == 64 and " " not in text else text
 
 
 def _unequal(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -182,7 +182,11 @@ def summary(lines: Sequence[Line], took: str) -> str:
         _counted(lines),
         f"{len(changed)} IR changed" + (f", {len(deep)} of them in machine code" if changed else ""),
         *([f"{len(below)} in machine code alone"] if below else []),
-        *([f"{plural(raw, 'kernel')} differ in bytes before normalising"] if raw else []),
+        *(
+            [f"{plural(raw, 'kernel')} {'differs' if raw == 1 else 'differ'} in bytes before normalising"]
+            if raw
+            else []
+        ),
         f"{len(failed)} failed",
         took,
     ]
