@@ -62,6 +62,10 @@ class SideFacts:
     failures: tuple[str, ...]
     unreadable: str = ""
     """Which IR cannot be read, or was never written for a kernel that ran: nothing can be said of it."""
+    blind: str = ""
+    """Which hooks this Triton lacks: kernels ran that nobody saw."""
+    tuned: frozenset[str] = frozenset()
+    """Names of kernels whose config an autotuner chose."""
 
     @classmethod
     def read(cls, cell_dir: Path, stamps: Sequence[str]) -> SideFacts:
@@ -86,12 +90,33 @@ class SideFacts:
             fingerprint=fingerprint,
             failures=tuple(_failure(row) for row in rows if row["status"] != "SUCCESS"),
             unreadable=unreadable,
+            blind=_blind(cell_dir, outcome),
+            tuned=frozenset(
+                str(record.get("kernel")) for record in read_json_lines(cell_dir / "autotune_records" / "pinned.jsonl")
+            ),
         )
 
     @property
     def ran(self) -> bool:
         """Whether the cell came to its own end, with or without failed rows."""
         return self.outcome.state in (CellState.OK, CellState.OP_FAILED)
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything asked for was measured and seen, so that what is not here was not compiled."""
+        return self.ran and not self.failures and not self.outcome.rows_not_measured and not self.blind
+
+
+_HOOKS = ("knobs", "compilation.listener", "kernel_load_end_hook", "launch_enter_hook")
+"""Without any one of these, kernels can be compiled or launched unseen."""
+
+
+def _blind(cell_dir: Path, outcome: CellOutcome) -> str:
+    """What of a cell's kernels could not be seen: by its marker, else by the hooks that its process noted."""
+    marked = next((text for word, text in outcome.marked() if word == "IR_HOOKS_MISSING"), "")
+    hooks: Mapping[str, Any] = (store.read_json(cell_dir / "process.json") or {}).get("hooks") or {}
+    lacking = [name for name in _HOOKS if hooks.get(name) is False]
+    return marked or (f"this Triton lacks {', '.join(lacking)}" if lacking else "")
 
 
 def _failure(row: Mapping[str, Any]) -> str:
@@ -125,17 +150,18 @@ class Judgement:
 def judge(a: SideFacts, b: SideFacts) -> Judgement:
     """Compare what both sides compiled.
 
-    A verdict needs both sides whole: where one lost rows, what is missing may be what changed, or what did not. The
-    reason then still says what the kernels that exist on both sides show.
+    A verdict needs both sides whole: where one lost rows, what is missing may be what changed, or what did not. That
+    holds for rows that both sides lost as well. The reason then still says what the kernels on both sides show.
     """
     comparison = compare(a.fingerprint, b.fingerprint)
-    whole = a.ran and b.ran and set(a.rows) == set(b.rows)
+    whole = a.whole and b.whole and set(a.rows) == set(b.rows)
     ir_changed = _ir_changed(a, b, whole=whole)
-    shared = [name for name in a.kernels if name in b.kernels]
-    code_changed = {name for name in shared if a.kernels[name].code != b.kernels[name].code}
+    shared = [(kernel, b.kernels[name]) for name, kernel in a.kernels.items() if name in b.kernels]
+    # Code that could not be read is neither the same nor another.
+    code_changed = {one.id for one, other in shared if one.code and other.code and one.code != other.code}
     if whole:
         code_changed |= set(a.kernels) ^ set(b.kernels)
-    unknown = any(not side.kernels[name].code for side in (a, b) for name in side.kernels)
+    unknown = any(not one.code or not other.code for one, other in shared)
     code = MachineCode.CHANGED if code_changed else MachineCode.UNKNOWN if unknown else MachineCode.SAME
     verdict, reason = _verdict(a, b, comparison, ir_changed, whole=whole)
     return Judgement(
@@ -143,10 +169,10 @@ def judge(a: SideFacts, b: SideFacts) -> Judgement:
         machine_code=code if a.kernels or b.kernels else MachineCode.UNKNOWN,
         reason=reason,
         next_step=_next_step(verdict, code),
-        kernels=max(len(a.kernels), len(b.kernels)),
+        kernels=len(a.kernels.keys() | b.kernels.keys()),
         ir_changed=len(ir_changed),
         code_changed=len(code_changed),
-        raw_changed=sum(a.kernels[name].raw != b.kernels[name].raw for name in shared),
+        raw_changed=sum(bool(one.raw and other.raw) and one.raw != other.raw for one, other in shared),
         rows_matched=len(set(a.rows) & set(b.rows)),
         rows_expected=max(_expected(a), _expected(b)),
         changed_kernels=tuple(sorted(ir_changed | code_changed)),
@@ -183,6 +209,9 @@ def _verdict(
     lost = [f"{label}: {_why_no_rows(side)}" for label, side in (("A", a), ("B", b)) if not side.rows]
     if lost:
         return Verdict.NO_ROWS, "; ".join(lost)
+    blind = [f"{label}: {side.blind}" for label, side in (("A", a), ("B", b)) if side.blind]
+    if blind:
+        return Verdict.INCOMPLETE, f"IR_HOOKS_MISSING {'; '.join(blind)}"
     if not a.kernels and not b.kernels and whole:
         return Verdict.NO_TRITON, "rows were measured, but no kernel went through Triton"
     unreadable = [f"{label}: {side.unreadable}" for label, side in (("A", a), ("B", b)) if side.unreadable]
@@ -193,6 +222,8 @@ def _verdict(
     if ir_changed:
         one_sided = len(a.kernels.keys() ^ b.kernels.keys())
         extra = f", {one_sided} of them on one side only" if one_sided else ""
+        retuned = _retuned(a, b)
+        extra += f"; B compiled another config than A of {', '.join(retuned)}" if retuned else ""
         return Verdict.IR_CHANGED, f"{len(ir_changed)} kernels differ after normalising{extra}"
     if not comparison.same:
         return Verdict.IR_CHANGED, "the same kernels were launched for other rows"
@@ -200,6 +231,16 @@ def _verdict(
     if stale:
         return Verdict.CACHE_NOT_FRESH, f"{stale} kernels came out of a cache that this side did not fill"
     return Verdict.NO_IR_DIFF, f"all {len(a.kernels)} kernels equal after normalising"
+
+
+def _retuned(a: SideFacts, b: SideFacts) -> list[str]:
+    """Autotuned kernels of which the sides share no variant: what differs is the choice of the config."""
+    found = []
+    for name in sorted(a.tuned & b.tuned):
+        ids = [{kernel.id for kernel in side.kernels.values() if kernel.name == name} for side in (a, b)]
+        if all(ids) and not ids[0] & ids[1]:
+            found.append(name)
+    return found
 
 
 def _why_incomplete(a: SideFacts, b: SideFacts, changed: int) -> str:
@@ -228,7 +269,8 @@ def _first_failure(a: SideFacts, b: SideFacts) -> str:
     for label, side in (("A", a), ("B", b)):
         if side.failures:
             return f"{label} failed {side.failures[0]}"
-    return "their rows differ"
+    lost = max(side.outcome.rows_not_measured for side in (a, b))
+    return f"{lost} rows were not measured" if lost else "their rows differ"
 
 
 def _expected(side: SideFacts) -> int:
@@ -240,7 +282,11 @@ def _next_step(verdict: Verdict, code: MachineCode) -> str:
     if verdict is Verdict.IR_CHANGED:
         return "same code: control" if code is MachineCode.SAME else "ab_repeat"
     if verdict is Verdict.NO_IR_DIFF:
-        return "code differs: ab_repeat" if code is MachineCode.CHANGED else "control"
+        return {
+            MachineCode.CHANGED: "code differs: ab_repeat",
+            MachineCode.SAME: "control",
+            MachineCode.UNKNOWN: "code unknown: ab_repeat",
+        }[code]
     return {
         Verdict.NO_ROWS: "see run.log",
         Verdict.NO_TRITON: "nothing to compare",

@@ -186,6 +186,12 @@ def row_in_progress(records: CellRecords) -> Mapping[str, Any] | None:
     return started[-1] if len(started) > len(records.rows) else None
 
 
+def markers(records: CellRecords) -> tuple[str, ...]:
+    """What the plugins said that people must see, once each."""
+    said = (f"{event['marker']} {event['text']}" for event in records.events if event["event"] == "marker")
+    return tuple(dict.fromkeys(" ".join(text.split()) for text in said))
+
+
 def outcome(
     cell_dir: Path, records: CellRecords, *, state: CellState, returncode: int, signal: int | None, elapsed_s: float,
     detail: str,
@@ -206,4 +212,5 @@ def outcome(
         convert_layouts=sum(cvt_count(path.read_text(encoding="utf-8")) for path in texts),
         foreign_cache_hits=sum(event["event"] == "foreign_cache_hit" for event in records.events),
         detail=detail,
+        markers=markers(records),
     )

@@ -218,9 +218,10 @@ def install(context: CellContext) -> IrRecorder:
         context.hooks[name] = hasattr(chain, "add")
         if chain is not None and hasattr(chain, "add"):
             chain.add(callback)
-    missing = [name for name, present in context.hooks.items() if not present]
+    wanted = ("compilation.listener", "kernel_load_end_hook", "launch_enter_hook")
+    missing = [name for name in wanted if not context.hooks[name]]
     if missing:
-        context.warn("IR_HOOKS_MISSING", f"this Triton lacks {', '.join(missing)}: launches cannot be told from sweeps")
+        context.warn("IR_HOOKS_MISSING", f"this Triton lacks {', '.join(missing)}: what was launched is not seen")
     return recorder
 
 

@@ -142,9 +142,10 @@ def test_equal_ir_that_ends_in_other_code() -> None:
 def test_unreadable_code_is_unknown_and_not_the_same(side: str) -> None:
     blind = changed(ONE, 1, lambda k: replace(k, code=None))
     found = judged(blind if side != "B" else ONE, blind if side != "A" else ONE)
-    if side == "both":
-        assert found.machine_code is MachineCode.UNKNOWN
-    assert found.machine_code is not MachineCode.SAME
+    assert (found.machine_code, found.code_changed, found.changed_kernels) == (MachineCode.UNKNOWN, 0, ())
+    assert (found.verdict, found.next_step) == (Verdict.NO_IR_DIFF, "code unknown: ab_repeat")
+    moved = judged(blind, changed(changed(ONE, 1, lambda k: replace(k, code=None)), 2, lambda k: replace(k, code="d")))
+    assert (moved.machine_code, moved.code_changed) == (MachineCode.CHANGED, 1)
 
 
 def test_a_kernel_on_one_side_only_is_a_change_and_the_others_are_none() -> None:
@@ -219,7 +220,59 @@ def test_a_row_that_failed_on_one_side_is_incomplete() -> None:
     found = judged(ONE, b)
     assert found.verdict is Verdict.INCOMPLETE
     assert "B failed float16 128: OOM out of memory" in found.reason
-    assert judged(b, b).verdict is Verdict.NO_IR_DIFF
+
+
+def test_rows_that_failed_on_both_sides_are_no_equal_ones() -> None:
+    # What their kernels would have been is unknown on either side.
+    side = Side(rows={"64": ONE.rows["64"]}, failed=("128",), state=CellState.OP_FAILED)
+    found = judged(side, side)
+    assert (found.verdict, found.ir_changed, found.machine_code) == (Verdict.INCOMPLETE, 0, MachineCode.SAME)
+    assert found.reason == (
+        "only 1 of 2 rows exist on both sides; A failed float16 128: OOM out of memory; "
+        "of the 1 kernels on both sides 0 differ"
+    )  # fmt: skip
+    assert judged(side, changed(side, 1, lambda k: replace(k, ir="9"))).verdict is Verdict.INCOMPLETE
+
+
+def test_rows_that_were_never_measured_on_either_side() -> None:
+    side = replace(ONE, planned=4)
+    found = judged(side, side)
+    assert found.verdict is Verdict.INCOMPLETE
+    assert "2 rows were not measured" in found.reason
+
+
+@pytest.mark.parametrize("blind", ["A", "B", "both"])
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_side_that_cannot_see_its_kernels_gets_no_verdict(blind: str, *, bare: bool) -> None:
+    sides = [facts(Side(rows={"64": ()}) if bare or blind in (label, "both") else ONE) for label in "AB"]
+    a, b = (
+        replace(side, blind="this Triton has no knobs module") if blind in (label, "both") else side
+        for label, side in zip("AB", sides, strict=True)
+    )
+    found = judge(a, replace(b, rows=a.rows))
+    assert (found.verdict, found.ir_changed) == (Verdict.INCOMPLETE, 0)
+    assert found.reason.startswith("IR_HOOKS_MISSING ")
+    assert ("A: this Triton has no knobs" in found.reason) == (blind != "B")
+
+
+def test_missing_hooks_are_known_by_the_marker_or_by_what_the_process_noted(tmp_path: Path) -> None:
+    folder = ONE.build(tmp_path / "a")
+    store.write_json(folder / "process.json", {"hooks": {"autotuner": False, "compilation.listener": True}})
+    assert SideFacts.read(folder, ()).blind == ""
+    store.write_json(folder / "process.json", {"hooks": {"launch_enter_hook": False}})
+    assert SideFacts.read(folder, ()).blind == "this Triton lacks launch_enter_hook"
+    result = store.read_json(folder / store.RESULT)
+    store.write_json(folder / store.RESULT, {**result, "markers": ["IR_HOOKS_MISSING no knobs"]})
+    assert SideFacts.read(folder, ()).blind == "no knobs"
+
+
+def test_another_config_is_named_as_such() -> None:
+    a, b = (replace(facts(Side(rows={"64": (K(block=block),)})), tuned=frozenset({"k"})) for block in (1, 2))
+    found = judge(a, b)
+    assert (found.verdict, found.kernels, found.ir_changed, found.code_changed) == (Verdict.IR_CHANGED, 2, 2, 2)
+    assert found.reason.endswith("2 of them on one side only; B compiled another config than A of k")
+    assert "another config" not in judge(a, replace(b, tuned=frozenset())).reason
+    assert judge(a, a).verdict is Verdict.NO_IR_DIFF
 
 
 def test_all_rows_and_yet_a_crash_is_incomplete() -> None:
@@ -305,7 +358,7 @@ def test_a_and_b_may_change_places(a: Side, b: Side) -> None:
 @few
 @given(sides())
 def test_a_side_never_differs_from_itself(side: Side) -> None:
-    whole = replace(side, state=CellState.OK, foreign=0, rows={**side.rows, "1": (K(block=9),)}, planned=4)
+    whole = replace(side, state=CellState.OK, foreign=0, rows={**side.rows, "1": (K(block=9),)}, planned=None)
     found = judged(whole, whole)
     assert (found.verdict, found.ir_changed, found.code_changed) == (Verdict.NO_IR_DIFF, 0, 0)
 
@@ -313,7 +366,7 @@ def test_a_side_never_differs_from_itself(side: Side) -> None:
 @few
 @given(sides(), st.data())
 def test_one_changed_text_is_always_a_change(side: Side, data: st.DataObject) -> None:
-    whole = replace(side, state=CellState.OK, foreign=0, rows={**side.rows, "1": (K(block=9),)}, planned=4)
+    whole = replace(side, state=CellState.OK, foreign=0, rows={**side.rows, "1": (K(block=9),)}, planned=None)
     block = data.draw(st.sampled_from(sorted({kernel.block for row in whole.rows.values() for kernel in row})))
     found = judged(whole, changed(whole, block, lambda k: replace(k, ir="other")))
     assert (found.verdict, found.ir_changed) == (Verdict.IR_CHANGED, 1)
@@ -322,7 +375,7 @@ def test_one_changed_text_is_always_a_change(side: Side, data: st.DataObject) ->
 @few
 @given(sides(), st.data())
 def test_rows_that_are_missing_on_one_side_never_pass_as_no_difference(side: Side, data: st.DataObject) -> None:
-    whole = replace(side, state=CellState.OK, foreign=0, rows={**side.rows, "1": (K(block=9),)}, planned=4)
+    whole = replace(side, state=CellState.OK, foreign=0, rows={**side.rows, "1": (K(block=9),)}, planned=None)
     kept = data.draw(st.sets(st.sampled_from(sorted(whole.rows)), max_size=len(whole.rows) - 1))
     part = replace(whole, rows={name: row for name, row in whole.rows.items() if name in kept})
     assert judged(whole, part).verdict in (Verdict.INCOMPLETE, Verdict.NO_ROWS)
