@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .axis import Switch
 
 TEXT_SUFFIXES = frozenset({".py", ".pyi", ".yaml", ".yml", ".c", ".cc", ".cpp", ".h", ".hpp", ".cu"})
+_SWITCH_LIKE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _CODE = TEXT_SUFFIXES - {".yaml", ".yml"}
 NATIVE_SUFFIXES = frozenset({".so", ".pyd", ".dylib"})
 _SKIPPED_DIRECTORIES = frozenset({"__pycache__", ".git", ".nox", ".venv", "node_modules"})
@@ -49,13 +50,14 @@ def files_of(roots: Iterable[Path]) -> Iterator[Path]:
 def find_switch(name: str, roots: Iterable[Path]) -> Path | None:
     """Return the first file that can read a variable of this name, or None.
 
-    In source code the name stands in quotes, in data and in native libraries as a whole word: a word of a comment
-    reads nothing.
+    A name such as DISABLE_MMA_V3 counts wherever it stands as a whole word. One that could be any word (``A``, ``debug``)
+    must stand in quotes in source code, where every comment has such words.
 
     A miss over Triton's 400 MB native library takes about 0.2 s: the pages are mapped, not copied.
     """
     word = name.encode()
-    return next((path for path in files_of(roots) if _occurs(word, path, quoted=path.suffix in _CODE)), None)
+    plain = _SWITCH_LIKE.fullmatch(name) is None
+    return next((path for path in files_of(roots) if _occurs(word, path, quoted=plain and path.suffix in _CODE)), None)
 
 
 def known_switches(roots: Iterable[Path]) -> set[str]:

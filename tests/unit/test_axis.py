@@ -142,3 +142,11 @@ def test_a_misspelt_switch_fails_preflight_and_the_nearest_is_named(roots: list[
 
 def test_a_root_that_is_gone_holds_nothing(tmp_path: Path) -> None:
     assert find_switch("X_Y_Z", [tmp_path / "gone"]) is None
+
+
+def test_a_name_that_could_be_any_word_must_stand_in_quotes(tmp_path: Path) -> None:
+    source = tmp_path / "knobs.py"
+    source.write_text("# A word here, and DISABLE_THAT.\nvalue = os.environ.get('fold')\n")
+    assert find_switch("A", [tmp_path]) is None
+    assert find_switch("fold", [tmp_path]) == source
+    assert find_switch("DISABLE_THAT", [tmp_path]) == source
