@@ -37,6 +37,27 @@ def test_other_settings_are_refused(project: ToyProject) -> None:
     assert {path: path.read_bytes() for path in project.screen.rglob("*") if path.is_file()} == before
 
 
+def test_dtypes_of_an_operator_are_resumed_with_it(project: ToyProject) -> None:
+    assert project.run("screen", "toy::float32", "other", "--quick").code == 0
+    again = project.run("screen", "--quick", "--resume", str(project.screen))
+    assert (again.code, again.err.count("kept")) == (0, 4)
+    other = project.run("screen", "--quick", "--dtypes", "float16", "--resume", str(project.screen))
+    assert (other.code, "dtypes" in other.err) == (4, True)
+
+
+def test_what_is_no_screen_or_has_no_plan_is_said_so(project: ToyProject) -> None:
+    for word in (".", "nowhere"):
+        ended = project.run("screen", "--resume", word)
+        assert (ended.code, "is no screen to go on with" in ended.err) == (2, True)
+    project.toml(y='tree = "gone"')
+    assert project.run("screen", "toy").code == 3
+    ended = project.run("screen", "--resume", str(project.screen))
+    assert ended.code == 2
+    assert "stopped before it had a plan" in ended.err
+    project.toml()
+    assert project.run("screen", "toy", "--quick", "--resume", str(project.screen)).code == 0
+
+
 def test_a_screen_in_progress_is_left_alone(project: ToyProject) -> None:
     project.trouble({"compiler": "x", "op": "toy", "dtype": "float16", "shape": 1, "at": "call", "do": "hang"})
     running = project.start("screen", "toy")

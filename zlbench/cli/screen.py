@@ -33,7 +33,7 @@ def run(app: App) -> ExitCode:
         return list_operators(app)
     resuming = app.resolved.path("resume")
     if resuming is not None:
-        resolved = with_planned_operators(resolved, app.cwd / resuming)
+        resolved = with_planned_operators(resolved, _screen_to_resume(app, resuming))
     axis = axis_of(resolved, app.project)
     request = make_request(resolved, app.project, axis, sides=("A", "B"), cwd=app.cwd, cache=app.home, env=app.env)
     if resolved.flag("dry_run"):
@@ -69,6 +69,10 @@ def _root(app: App) -> Path:
     given = app.resolved.path("resume")
     if given is None:
         return store.create_run_dir(app.runs, "screen", app.now)
+    return _screen_to_resume(app, given)
+
+
+def _screen_to_resume(app: App, given: Path) -> Path:
     root = (app.cwd / given).resolve()
     if not (root / "plan.json").is_file() and not (root / store.STATUS).is_file():
         raise UsageError(f"{root} is no screen to go on with", hint="Give the directory of an interrupted screen.")

@@ -10,7 +10,7 @@ from typing import Any
 
 from zlbench import store
 from zlbench.axis import shown
-from zlbench.errors import NotComparableError
+from zlbench.errors import NotComparableError, UsageError
 from zlbench.measure.runner import finished_outcome
 from zlbench.settings import OPTIONS, Resolved, SourceKind
 from zlbench.settings.option import Arity
@@ -21,13 +21,25 @@ _BUILD_FACTS = ("version", "identity", "torch", "python", "env")
 
 
 def with_planned_operators(resolved: Resolved, root: Path) -> Resolved:
-    """Take the operators from the screen's plan where nobody names any."""
+    """Take the operators, each with its dtypes, from the screen's plan where nobody names any.
+
+    Raises:
+        UsageError: the screen was stopped before it had a plan.
+    """
     if resolved.value("ops") or resolved.flag("all") or resolved.path("ops_file") is not None:
         return resolved
     plan: Mapping[str, Any] = store.read_json(root / PLAN) or {}
-    names = tuple(dict.fromkeys(cell["op"] for cell in plan.get("cells", ())))
+    # Dtypes on this command line ask a question of their own, which is then compared with the plan's.
+    own = resolved.source("dtypes").kind is SourceKind.COMMAND_LINE
+    names = tuple(dict.fromkeys(_word(cell, dtypes=not own) for cell in plan.get("cells", ())))
+    if not names:
+        raise UsageError(f"{root} was stopped before it had a plan", hint="Name its operators again, or start anew.")
     ops = Setting(value=names, source=resolved.source("resume"))
     return replace(resolved, settings={**resolved.settings, "ops": ops})
+
+
+def _word(cell: Mapping[str, Any], *, dtypes: bool) -> str:
+    return f"{cell['op']}::{','.join(cell['dtypes'])}" if dtypes and cell.get("dtypes") else str(cell["op"])
 
 
 def words_again(resolved: Resolved) -> list[str]:
