@@ -50,7 +50,7 @@ def files_of(roots: Iterable[Path]) -> Iterator[Path]:
 def find_switch(name: str, roots: Iterable[Path]) -> Path | None:
     """Return the first file that can read a variable of this name, or None.
 
-    A name such as DISABLE_MMA_V3 counts wherever it stands as a whole word. One that could be any word (``A``, ``debug``)
+    A name such as DISABLE_MMA_V3 counts wherever it stands as a whole word. One that could be any word (``debug``)
     must stand in quotes in source code, where every comment has such words.
 
     A miss over Triton's 400 MB native library takes about 0.2 s: the pages are mapped, not copied.
