@@ -8,7 +8,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from zlbench_plugins.cases import Case, cases
 
 SEED = 20240229

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from zlbench_plugins.inputs import describe, digest, dtype_name, identity, label
 
 

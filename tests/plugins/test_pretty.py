@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from zlbench_plugins.pretty import table
 
 from zlbench.cells import CellSpec
-from zlbench_plugins.pretty import table
 
 # As FlagGems' scripts read it.
 ROW = re.compile(r"^(SUCCESS|FAILED)\s+(\S+)\s+(\S+)\s+(\S+)")
