@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Everything
-from driving import Zlbench, read_json, read_table, verdicts
+from driving import NEW, OLD, TOUCHED, Zlbench, read_json, read_table, verdicts
 
 pytestmark = pytest.mark.triton
 
@@ -60,26 +60,30 @@ def test_no_operator_is_left_without_a_word_on_its_machine_code(everything: Ever
 
 def test_the_two_sides_are_two_compilers(everything: Everything) -> None:
     a, b = (read_json(everything.done.root / "topk" / side / "run_identity.json")["build"] for side in "AB")
-    assert (a["version"], b["version"]) == ("3.6.0", "3.9.0")
+    versions = [name.removeprefix("triton-") for name in (OLD, NEW)]
+    assert [a["version"], b["version"]] == versions
     for key in ("native_sha256", "python_sha256", "import_path"):
         assert a[key] != b[key]
     process = [read_json(everything.done.root / "topk" / side / "process.json")["triton"] for side in "AB"]
-    assert process == ["3.6.0", "3.9.0"]
+    assert process == versions
 
 
 def test_both_kinds_of_verdict_occur(everything: Everything) -> None:
     found = verdicts(everything.done.root)
     assert set(found.values()) == {"IR_CHANGED", "NO_IR_DIFF"}
-    assert found["mm"] == "IR_CHANGED"
+    assert found[TOUCHED] == "IR_CHANGED"
     assert [found[op] for op in ("embedding", "rms_norm")] == ["NO_IR_DIFF"] * 2
 
 
 def test_equal_ir_under_other_machine_code_is_work_for_a_measurement(everything: Everything) -> None:
     """Two releases bring two assemblers: the IR alone would send these operators home as equal."""
-    row = everything.done.table()["embedding"]
-    assert (row["verdict"], row["machine_code"], row["next"]) == ("NO_IR_DIFF", "changed", "code differs: ab_repeat")
+    below = [row for row in everything.done.table().values() if row["machine_code"] == "changed"]
+    below = [row for row in below if row["verdict"] == "NO_IR_DIFF"]
+    assert below
+    assert {row["next"] for row in below} == {"code differs: ab_repeat"}
 
 
+@pytest.mark.skipif(NEW != "triton-3.9.0", reason="the fence came with 3.9.0, which Python 3.10 has no wheel of")
 def test_the_matmuls_diff_names_the_fence(zl: Zlbench, everything: Everything) -> None:
     text = zl.fine("diff", "mm", "--screen", str(everything.done.root)).out
     assert "fence_async_shared" in text
