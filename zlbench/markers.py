@@ -65,7 +65,7 @@ _VERDICTS: dict[str, _Entry] = {
         "There is nothing to compare. It does not say that the switch has no effect.",
         "Read run.log of the side: often a dtype that the operator rejects. Try OP:FILE:DTYPES."),
     "INCOMPLETE": (
-        "One side has rows or kernels that the other lacks, so a verdict over the rest would be a guess.",
+        "Rows failed or were not measured on a side, or its kernels could not be seen: a verdict would be a guess.",
         "Equal kernels are equal, but what is missing may be what changed.",
         "The line names what is missing and why; correct that and run the operator again."),
     "NOT_COMPARABLE": (
@@ -124,8 +124,8 @@ _REFUSALS: dict[str, _Entry] = {
 _STATES: dict[str, _Entry] = {
     "OK": ("The cell ended and has rows.", "All its rows count.", "Nothing to do."),
     "OP_FAILED": (
-        "The operator raised an error in every row, or its test failed.",
-        "It has no result on this side. Other operators are not touched.",
+        "The operator raised an error in at least one row, its test failed, or its rows are not those asked for.",
+        "Rows that succeeded count, the failed ones have no result. Other operators are not touched.",
         "Read run.log of the side; run it alone: nox -s run -- OP --debug."),
     "CRASH": (
         "The measured process was killed by a signal (SIGSEGV, SIGABRT, SIGKILL).",
@@ -220,15 +220,15 @@ _MARKERS: dict[str, _Entry] = {
         "The line names the function; the suite or another plugin overrides it."),
     "SHAPES_NOT_IN_FORCE": (
         "The benchmark class does not read its list of shapes.",
-        "These rows ran the suite's own inputs, not those asked for.",
-        "Use --shape-mode upstream for this operator, or compare it knowing that."),
+        "Its rows ran the suite's own inputs, not those asked for, and are not compared.",
+        "Leave --shapes and --shape-file out for this operator, or compare it knowing that: --allow-caliber-mismatch."),
     "HARNESS_NOT_FOUND": (
         "The suite has no class where zlbench expects the benchmark's base class.",
         "No row can be recorded, whatever the suite prints.",
         "Look at the suite's benchmark/base.py: another version, or another name?"),
     "IR_HOOKS_MISSING": (
-        "This Triton lacks the hooks by which launches are seen.",
-        "The IR is not recorded, or sweep losers count as used.",
+        "This Triton lacks the hooks by which compilations and launches are seen.",
+        "Kernels ran that nobody recorded, so the operator is INCOMPLETE: neither NO_TRITON nor a change.",
         "Use Triton 3.6 or later."),
     "CODE_UNREADABLE": (
         "A binary is not the ELF file that it should be.",

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from zlbench import store
+from zlbench.axis import Axis, Side
 from zlbench.cli.app import App
 from zlbench.cli.find import find_screen
 from zlbench.cli.main import finish
 from zlbench.cost_table import read_costs
 from zlbench.errors import ExitCode, UsageError
-from zlbench.identity import read_identity
-from zlbench.judge import SideFacts, judge
+from zlbench.pair import JudgedPair, judge_pair
 from zlbench.screen import table
+from zlbench.screen.ending import exit_code
 from zlbench.text import plural
 
 KEPT = "screen.tsv.before-rescore"
@@ -23,29 +27,49 @@ KEPT = "screen.tsv.before-rescore"
 def run(app: App) -> ExitCode:
     """Rescore every directory named, or the newest screen."""
     roots = [find_screen(app, Path(path)) for path in app.resolved.value("dirs")] or [find_screen(app)]
-    reports = [_rescore(root, app.resolved.texts("stamps")) for root in roots]
+    reports = [_rescore(app, root) for root in roots]
+    refused = any(report["exit_code"] == ExitCode.NOT_COMPARABLE for report in reports)
+    code = ExitCode.NOT_COMPARABLE if refused else ExitCode.OK
     if app.resolved.flag("json"):
         app.json(reports)
-        return ExitCode.OK
+        return ExitCode(finish(code))
     for report in reports:
         app.result(f"{report['directory']}: {plural(report['operators'], 'operator')} judged again")
         for change in report["changed"]:
             app.result(f"  {change['op']}  {change['before']} → {change['after']}  ({change['reason']})")
         if not report["changed"]:
             app.result("  no verdict changed")
-    return ExitCode(finish(ExitCode.OK))
+        for note in report["notes"]:
+            app.result(f"  {note}")
+    return ExitCode(finish(code))
 
 
-def _rescore(root: Path, stamps: tuple[str, ...]) -> dict[str, Any]:
-    """Judge one screen again; the table before the first rescore is kept."""
+def _rescore(app: App, root: Path) -> dict[str, Any]:
+    """Judge one screen again, as a screen judges; the table before the first rescore is kept."""
+    with store.hold(root):
+        return _rescore_held(app, root)
+
+
+def _rescore_held(app: App, root: Path) -> dict[str, Any]:
     plan: dict[str, Any] = store.read_json(root / "plan.json") or {}
-    patterns = (*plan.get("axis", {}).get("stamps", ()), *stamps)
+    axis = axis_of_plan(plan)
+    allow = app.resolved.flag("allow_caliber_mismatch") or bool(plan.get("allow_caliber_mismatch"))
     before = _read_tsv(root / "screen.tsv")
-    lines = [_judged(root, row, patterns) for row in before]
+    pairs = [
+        judge_pair(_pair_dir(root, row), op=row["op"], axis=axis, stamps=app.resolved.texts("stamps"),
+                   allow_mismatch=allow)
+        for row in before
+    ]  # fmt: skip
+    lines = [_line(root, row, pair) for row, pair in zip(before, pairs, strict=True)]
     kept = root / KEPT
     if not kept.exists():
         store.write_text(kept, (root / "screen.tsv").read_text(encoding="utf-8"))
     store.write_text(root / "screen.tsv", table.to_tsv(lines))
+    planned = {cell["cell"].rpartition("/")[0] for cell in plan.get("cells", ())}
+    complete = planned <= {line.directory for line in lines} and not plan.get("unread")
+    code = exit_code(lines, axis, complete=complete)
+    notes = [note for pair in pairs for note in pair.notes]
+    _keep_in_step(root, lines, notes, code, app.now)
     changed = [
         {
             "op": line.op,
@@ -56,7 +80,43 @@ def _rescore(root: Path, stamps: tuple[str, ...]) -> dict[str, Any]:
         for row, line in zip(before, lines, strict=True)
         if row["verdict"] != line.judgement.verdict.value
     ]
-    return {"directory": str(root), "operators": len(lines), "changed": changed}
+    return {
+        "directory": str(root),
+        "operators": len(lines),
+        "exit_code": int(code),
+        "changed": changed,
+        "notes": notes,
+    }
+
+
+def axis_of_plan(plan: Mapping[str, Any]) -> Axis | None:
+    """The axis that a screen declared; None for a screen without a plan, whose sides may then differ in anything."""
+    known = plan.get("axis")
+    if not known or set(known.get("sides", ())) != {"A", "B"}:
+        return None
+    a, b = (
+        Side(label=label, build=json.dumps(side["build"], sort_keys=True), switches=tuple(side["switches"].items()))
+        for label, side in sorted(known["sides"].items())
+    )
+    return Axis(name=known["name"], a=a, b=b, stamps=tuple(known["stamps"]), null_test=known["null_test"])
+
+
+def _keep_in_step(root: Path, lines: Sequence[table.Line], notes: list[str], code: ExitCode, now: datetime) -> None:
+    """Bring screen.json and the end in status.json to what the table says now."""
+    again = {"exit_code": int(code), "rescored": now.isoformat(timespec="seconds")}
+    screen: dict[str, Any] | None = store.read_json(root / "screen.json")
+    if screen is not None:
+        data = {**screen, **again, "operators": table.to_data(lines), "notes": _renewed(screen, notes)}
+        store.write_json(root / "screen.json", data)
+    status: dict[str, Any] | None = store.read_json(root / store.STATUS)
+    if status is not None and status.get("state") == "finished":
+        store.write_json(root / store.STATUS, {**status, **again, "exit": code.label, "notes": _renewed(status, notes)})
+
+
+def _renewed(data: Mapping[str, Any], notes: list[str]) -> list[str]:
+    """New notes on operators, and those of before that are on the screen as a whole."""
+    whole = [note for note in data.get("notes", ()) if not note.startswith("[caliber]") and " op=" not in note]
+    return [*notes, *whole]
 
 
 def _read_tsv(path: Path) -> list[dict[str, str]]:
@@ -67,24 +127,26 @@ def _read_tsv(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def _judged(root: Path, row: dict[str, str], stamps: tuple[str, ...]) -> table.Line:
-    directory = row.get("directory") or row["op"]
-    pair = root / directory
+def _pair_dir(root: Path, row: Mapping[str, str]) -> Path:
+    pair = root / (row.get("directory") or row["op"])
     if not (pair / "A").is_dir():
         raise UsageError(
             f"{pair} holds no stored IR", hint="Only a screen whose directories were kept can be rescored."
         )
-    a, b = (SideFacts.read(pair / side, stamps) for side in ("A", "B"))
-    identity = read_identity(pair / "A")
+    return pair
+
+
+def _line(root: Path, row: Mapping[str, str], pair: JudgedPair) -> table.Line:
+    directory = row.get("directory") or row["op"]
     return table.Line(
         op=row["op"],
         op_file=row.get("op_file", ""),
         dtypes=row.get("dtypes", ""),
         target=row.get("device", ""),
         directory=directory,
-        before=a.outcome,
-        after=b.outcome,
-        judgement=judge(a, b),
-        caliber=identity.caliber.columns() if identity is not None else {},
-        costs=read_costs(pair),
+        before=pair.a.outcome,
+        after=pair.b.outcome,
+        judgement=pair.judgement,
+        caliber=pair.identity.caliber.columns() if pair.identity is not None else {},
+        costs={} if pair.judgement.failed else read_costs(root / directory),
     )

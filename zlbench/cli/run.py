@@ -109,6 +109,9 @@ def _show(app: App, done: list[Finished]) -> None:
         )
         if item.outcome.state is not CellState.OK:
             app.result(f"{item.outcome.state.value}: {item.outcome.detail}")
+        for marker in item.outcome.markers:
+            if marker != item.outcome.detail:
+                app.result(marker)
         if item.outcome.rows_not_measured:
             app.result(f"{plural(item.outcome.rows_not_measured, 'row')} not measured: not_measured.jsonl")
         app.result(str(path.relative_to(app.cwd) if path.is_relative_to(app.cwd) else path))

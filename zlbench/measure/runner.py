@@ -157,7 +157,9 @@ def classify(end: CellEnd, records: layout.CellRecords) -> tuple[CellState, str]
     if end.returncode in (0, 5) and not records.rows:
         return (CellState.SKIPPED, skipped[0]) if skipped else (CellState.NOTHING_MEASURED, "no row was measured")
     if end.returncode == 0:
-        return CellState.OK, ""
+        # Rows that are not those asked for are no result, however well they ran.
+        other = next((text for text in layout.markers(records) if text.startswith("SHAPES_NOT_IN_FORCE ")), "")
+        return (CellState.OP_FAILED, other) if other else (CellState.OK, "")
     if end.returncode == 1:
         first = next((row["error"] for row in records.rows if row["status"] != "SUCCESS"), "")
         return CellState.OP_FAILED, first or (failed[0] if failed else "the benchmark failed")

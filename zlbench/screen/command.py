@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from zlbench import guard, store
+from zlbench import store
 from zlbench.axis import shown
 from zlbench.cells import CellOutcome, CellSpec, CellState
 from zlbench.cost_table import read_costs
 from zlbench.errors import ExitCode
-from zlbench.identity import read_identity
-from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge, not_comparable
 from zlbench.measure.prepare import Prepared, make_work_dir, tidy_work_dir, worker_specs
 from zlbench.measure.request import Request, make_cells
 from zlbench.measure.runner import CellRunner, Clock, Finished
+from zlbench.pair import judge_pair
 from zlbench.screen import table
+from zlbench.screen.ending import exit_code
 from zlbench.text import plural, seconds
 
 CACHE = ".cache"
@@ -86,15 +86,11 @@ class Screen:
 
     def _judge(self, pair: str, spec: CellSpec) -> None:
         """Judge one operator and put the table on the disk."""
-        stamps = self.request.axis.stamps
-        a, b = (SideFacts.read(self.root / pair / side, stamps) for side in ("A", "B"))
-        judgement = judge(a, b)
-        before, after = (read_identity(self.root / pair / side) for side in ("A", "B"))
-        complaints = guard.complaints(before, after, self.request.axis, op=spec.op)
-        fatal = [complaint for complaint in complaints if complaint.severity is guard.Severity.REFUSE]
-        self.notes += [str(complaint) for complaint in complaints]
-        if fatal and a.rows and b.rows and not self.request.resolved.flag("allow_caliber_mismatch"):
-            judgement = not_comparable(judgement, "; ".join(str(complaint) for complaint in fatal))
+        resolved = self.request.resolved
+        found = judge_pair(
+            self.root / pair, op=spec.op, axis=self.request.axis, allow_mismatch=resolved.flag("allow_caliber_mismatch")
+        )
+        self.notes += found.notes
         selection = next(item for item in self.request.selections if item.op == spec.op)
         self.lines[pair] = table.Line(
             op=spec.op,
@@ -102,14 +98,11 @@ class Screen:
             dtypes=" ".join(spec.dtypes),
             target=spec.target or "",
             directory=pair,
-            before=a.outcome,
-            after=b.outcome,
-            judgement=judgement,
-            caliber=before.caliber.columns() if before is not None else {},
+            before=found.a.outcome,
+            after=found.b.outcome,
+            judgement=found.judgement,
+            caliber=found.identity.caliber.columns() if found.identity is not None else {},
         )
-        if is_dead_switch(self.request, judgement):
-            switch = ",".join(item.name for item in self.request.switched)
-            self.notes.append(f"SWITCH_NO_IR_DIFF op={spec.op} switch={switch}")
         store.write_text(self.root / "screen.tsv", table.to_tsv(self.sorted_lines()))
 
     def sorted_lines(self) -> list[table.Line]:
@@ -120,17 +113,8 @@ class Screen:
     def exit_code(self) -> ExitCode:
         """What the command ends with."""
         lines = self.sorted_lines()
-        judged = [line for line in lines if not line.judgement.failed]
-        if any(line.judgement.verdict in (Verdict.CACHE_NOT_FRESH, Verdict.NOT_COMPARABLE) for line in lines):
-            return ExitCode.NOT_COMPARABLE
-        if lines and not judged:
-            return _worst(lines)
-        if len(judged) < len(self.request.selections) * len(self.request.targets) or self.request.unread:
-            return ExitCode.PARTIAL
-        if judged and all(is_dead_switch(self.request, line.judgement) for line in judged):
-            return ExitCode.NOTHING_MEASURED
-        failed_rows = any(line.before.rows_failed or line.after.rows_failed for line in lines)
-        return ExitCode.OP_FAILED if failed_rows else ExitCode.OK
+        complete = len(lines) == len(self.request.selections) * len(self.request.targets) and not self.request.unread
+        return exit_code(lines, self.request.axis, complete=complete)
 
     def write_status(self, state: str, code: ExitCode | None = None, error: str = "") -> None:
         """Write status.json: what a script reads instead of nox's exit status.
@@ -183,31 +167,6 @@ def side_status(outcomes: Sequence[CellOutcome]) -> dict[str, Any]:
         "detail": "" if first is None else first.detail,
         "finished": len(outcomes),
     }
-
-
-def is_dead_switch(request: Request, judgement: Judgement) -> bool:
-    """Whether a switch axis changed nothing that can be seen in this operator."""
-    axis = request.axis
-    return (
-        bool(axis.switches)
-        and not axis.differs_in_build
-        and not axis.null_test
-        and judgement.verdict is Verdict.NO_IR_DIFF
-        and judgement.machine_code is not MachineCode.CHANGED
-    )
-
-
-def _worst(lines: Sequence[table.Line]) -> ExitCode:
-    """Exit code where no operator could be judged: partial where rows exist or a process died, else nothing."""
-    states = {outcome.state for line in lines for outcome in (line.before, line.after)}
-    incomplete = any(line.judgement.verdict is Verdict.INCOMPLETE for line in lines)
-    if incomplete or CellState.TIMEOUT in states or CellState.CRASH in states:
-        return ExitCode.PARTIAL
-    if CellState.OP_FAILED in states:
-        return ExitCode.OP_FAILED
-    if states == {CellState.USAGE}:
-        return ExitCode.USAGE
-    return ExitCode.NOTHING_MEASURED
 
 
 def progress_line(clock: Clock, spec: CellSpec, outcome: CellOutcome, *, reused: bool) -> str:
@@ -278,5 +237,7 @@ def plan_data(request: Request, prepared: Prepared, cells: Sequence[CellSpec]) -
             },
         },
         "targets": list(request.targets),
+        "unread": list(request.unread),
+        "allow_caliber_mismatch": request.resolved.flag("allow_caliber_mismatch"),
         "cells": [cell.to_json() for cell in cells],
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlbench.cells import CellOutcome
+from zlbench.cells import CellOutcome, CellState
 from zlbench.cost_table import Cost, CostPair
 from zlbench.judge import Judgement, MachineCode, Verdict
 from zlbench.text import columns, plural
@@ -48,6 +48,11 @@ class Line:
     caliber: Mapping[str, str]
     """Caliber columns, in their order."""
     costs: Mapping[Cost, CostPair] = field(default_factory=dict)
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the operator skipped itself on both sides: nothing failed, and nothing is left to do."""
+        return self.before.state is self.after.state is CellState.SKIPPED
 
     def fields(self) -> dict[str, str]:
         """Every column of screen.tsv as text."""
@@ -175,7 +180,8 @@ def summary(lines: Sequence[Line], took: str) -> str:
         for line in lines
         if line.judgement.verdict is Verdict.NO_IR_DIFF and line.judgement.machine_code is MachineCode.CHANGED
     ]
-    failed = [line for line in lines if line.judgement.failed]
+    skipped = [line for line in lines if line.skipped]
+    failed = [line for line in lines if line.judgement.failed and not line.skipped]
     # Where nothing changed, say what normalising took out: paths, lines, names.
     raw = 0 if changed else sum(line.judgement.raw_changed for line in lines)
     parts = [
@@ -188,6 +194,7 @@ def summary(lines: Sequence[Line], took: str) -> str:
             else []
         ),
         f"{len(failed)} failed",
+        *([f"{len(skipped)} skipped"] if skipped else []),
         took,
     ]
     return " · ".join(parts)

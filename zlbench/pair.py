@@ -1,0 +1,80 @@
+"""From the two cell directories of an operator to its guarded verdict: the one way, for a screen and for a rescore."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zlbench import guard
+from zlbench.axis import Axis
+from zlbench.identity import RunIdentity, read_identity
+from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge, not_comparable
+
+SHAPES_NOT_IN_FORCE = "SHAPES_NOT_IN_FORCE"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedPair:
+    """An operator's verdict and what led to it."""
+
+    a: SideFacts
+    b: SideFacts
+    judgement: Judgement
+    identity: RunIdentity | None
+    """That of side A, whose caliber stands in the table."""
+    notes: tuple[str, ...]
+    """Lines for people: differences of caliber, what plugins said, a switch that changed nothing."""
+
+
+def judge_pair(
+    pair: Path, *, op: str, axis: Axis | None, stamps: Sequence[str] = (), allow_mismatch: bool = False
+) -> JudgedPair:
+    """Judge the cells A and B below `pair`, and withdraw the verdict where they answer different questions.
+
+    Args:
+        axis: what was declared to differ; None where that is not known any more.
+        stamps: patterns of IR attributes beyond the axis' own.
+        allow_mismatch: let a difference of caliber stand as a note.
+    """
+    patterns = (*(axis.stamps if axis is not None else ()), *stamps)
+    a, b = (SideFacts.read(pair / side, patterns) for side in ("A", "B"))
+    before, after = (read_identity(pair / side) for side in ("A", "B"))
+    judgement = judge(a, b)
+    notes = _markers(op, a, b)
+    # Sides without rows have no conditions to compare: that they have none is the finding.
+    if a.rows and b.rows:
+        complaints = guard.complaints(before, after, axis, op=op)
+        notes = [*map(str, complaints), *notes]
+        fatal = [str(complaint) for complaint in complaints if complaint.severity is guard.Severity.REFUSE]
+        fatal += [
+            f"{SHAPES_NOT_IN_FORCE} {label}: {text}"
+            for label, side in (("A", a), ("B", b))
+            for word, text in side.outcome.marked()
+            if word == SHAPES_NOT_IN_FORCE
+        ]
+        if fatal and not allow_mismatch:
+            judgement = not_comparable(judgement, "; ".join(fatal))
+    if axis is not None and is_dead_switch(axis, judgement):
+        notes.append(f"SWITCH_NO_IR_DIFF op={op} switch={','.join(switch.name for switch in axis.switches)}")
+    return JudgedPair(a=a, b=b, judgement=judgement, identity=before, notes=tuple(notes))
+
+
+def is_dead_switch(axis: Axis, judgement: Judgement) -> bool:
+    """Whether a switch axis is known to change nothing in this operator; code that nobody could read proves nothing."""
+    return (
+        bool(axis.switches)
+        and not axis.differs_in_build
+        and not axis.null_test
+        and judgement.verdict is Verdict.NO_IR_DIFF
+        and judgement.machine_code is MachineCode.SAME
+    )
+
+
+def _markers(op: str, a: SideFacts, b: SideFacts) -> list[str]:
+    """``PATCH_NOT_IN_FORCE op=topk side=A,B Benchmark.run``: what plugins said, once for both sides."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for label, side in (("A", a), ("B", b)):
+        for marker in side.outcome.marked():
+            said.setdefault(marker, []).append(label)
+    return [f"{word} op={op} side={','.join(labels)} {text}" for (word, text), labels in said.items()]
