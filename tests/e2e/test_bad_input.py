@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import sys
 from pathlib import Path
@@ -25,7 +26,6 @@ def refused(ended: Ended, code: int, *said: str) -> None:
         (("toyy",), ("no operator named toyy", "Nearest: toy.", "--list")),
         (("toy", "--dtypes", "flaot16"), ("no dtype named flaot16", "Nearest: float16")),
         (("toy", "--target", "quda:90"), ("no target named quda:90", "cuda:90")),
-        (("toy", "--b", "gone-1.0-py3-none-any.whl"), ("gone-1.0-py3-none-any.whl", "does not exist")),
         (("toy", "--b", "zlbench.toml"), ("zlbench.toml", "neither a wheel nor an interpreter")),
         (("toy", "--backend", "cudda"), ("cudda", "Nearest: cuda")),
         (("toy", "--caliber", "defualt"), ("defualt", "Nearest: default")),
@@ -46,6 +46,34 @@ def test_what_cannot_be_meant_is_refused(project: ToyProject, words: tuple[str, 
     assert not project.runs.exists()
 
 
+def test_a_missing_wheel_has_one_exit_code(project: ToyProject) -> None:
+    wheel = "gone-1.0-py3-none-any.whl"
+    refused(project.run("screen", "toy", "--b", wheel), 3, "PREFLIGHT_FAILED check=build-source", wheel, "not exist")
+    project.toml(y=f'wheel = "{wheel}"')
+    refused(project.run("screen", "toy"), 3, "PREFLIGHT_FAILED check=build-source", wheel, "[build.y]")
+
+
+def test_a_shape_file_of_the_project_lies_beside_it(project: ToyProject) -> None:
+    (project.root / "toml.yaml").write_text("toy:\n  shapes:\n    - [1, 64]\n")
+    project.toml(more='[caliber.one]\nshape_file = "toml.yaml"')
+    below = project.root / "below"
+    below.mkdir()
+    ended = project.run("run", "toy", "--caliber", "one", "--dry-run", "--json", env={"ZLBENCH_CWD": str(below)})
+    assert ended.code == 0, ended.err
+    assert [cell["shape_file"] for cell in json.loads(ended.out)["cells"]] == [str(project.root / "toml.yaml")]
+
+
+@pytest.mark.parametrize("command", ["screen", "run"])
+def test_a_dry_run_shows_the_exact_commands(project: ToyProject, command: str) -> None:
+    assert project.run("screen", "toy", "--quick").code == 0  # makes the builds
+    ended = project.run(command, "toy", "--dry-run")
+    assert ended.code == 0
+    assert "A: env " in ended.out
+    assert f"TRITON_CACHE_DIR={project.runs}" in ended.out
+    assert "-m zlbench_plugins.worker" in ended.out
+    assert "benchmark/test_toy.py::test_toy" in ended.out
+
+
 def test_a_suite_file_that_cannot_be_read_does_not_vanish(project: ToyProject) -> None:
     (project.suite / "benchmark" / "test_torn.py").write_text("def test_torn():\n    toy(\n")
     said = "could not be read: benchmark/test_torn.py:2: '(' was never closed"
@@ -54,7 +82,7 @@ def test_a_suite_file_that_cannot_be_read_does_not_vanish(project: ToyProject) -
     assert (listed.code, said in listed.err) == (0, True)
     assert project.run("screen", "toy", "--quick").code == 0
     refused(project.run("screen", "--all", "--quick"), 6, said)
-    assert data(project.screens()[-1] / "status.json")["notes"] == [said]
+    assert data(project.screens()[-1] / "status.json")["notes"][0] == said
     refused(project.run("run", "--all", "--quick"), 6, said)
 
 

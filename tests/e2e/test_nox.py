@@ -29,6 +29,7 @@ def test_a_session_that_is_refused_does_not_keep_the_next_from_running(project: 
     assert ended.code not in (0, None)
     for command in ("screen", "run"):
         assert f"zlbench: no option named --bogus in {command}." in ended.err
+        assert f"See nox -s {command} -- --help" in ended.err
         assert f"Running session {command}\n" in ended.err
     assert "Traceback" not in ended.text
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlbench.builds.spec import Build, BuildKind, parse_build
-from zlbench.errors import UsageError
+from zlbench.errors import ExitCode, PreflightError, UsageError, ZlbenchError
 
 KNOWN = {"old": Build(name="old", kind=BuildKind.WHEEL, requirement="triton==3.6.0")}
 
@@ -78,7 +78,6 @@ def test_an_interpreter_keeps_its_link(tmp_path: Path) -> None:
         ("", "no build named"),
         ("./gone", "no such file"),
         ("gone/bin/python", "gone/bin/python"),
-        ("sub/triton-9.whl", "triton-9.whl: this wheel does not exist"),
         ("empty", "empty: this directory holds no triton package"),
         ("plain.txt", "plain.txt"),
         ("~nobody-zl/x", "nobody-zl"),
@@ -92,6 +91,12 @@ def test_what_cannot_be_a_build_is_named(text: str, said: str, tmp_path: Path) -
     assert caught.value.hint
 
 
+def test_a_missing_wheel_ends_as_one_that_the_project_file_names(tmp_path: Path) -> None:
+    with pytest.raises(PreflightError, match=r"triton-9\.whl: this wheel does not exist") as caught:
+        parse_build("sub/triton-9.whl", KNOWN, cwd=tmp_path)
+    assert (caught.value.check, caught.value.code) == ("build-source", ExitCode.PREFLIGHT)
+
+
 def test_near_misses_get_the_right_path_as_a_hint(tmp_path: Path) -> None:
     wheel = make_toy_wheel(tmp_path)
     (tmp_path / "venv" / "bin").mkdir(parents=True)
@@ -102,7 +107,7 @@ def test_near_misses_get_the_right_path_as_a_hint(tmp_path: Path) -> None:
         ("venv", "venv/bin/python"),
         ("tree/triton", str(tmp_path / "tree")),
     ):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(ZlbenchError) as caught:
             parse_build(text, KNOWN, cwd=tmp_path)
         assert hint in caught.value.hint
 
@@ -111,7 +116,7 @@ def test_near_misses_get_the_right_path_as_a_hint(tmp_path: Path) -> None:
 def test_no_text_gives_a_name_that_leaves_its_directory(text: str) -> None:
     try:
         build = parse_build(text, {}, cwd=Path("/nonexistent-zl"))
-    except UsageError:
+    except (UsageError, PreflightError):
         return
     assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", build.name)
 

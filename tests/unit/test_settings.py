@@ -208,6 +208,14 @@ def test_help_prints_usage_and_examples_and_ends_nothing(tmp_path: Path, command
     assert all(option.flag in text for option in OPTIONS if command in option.commands)
 
 
+@pytest.mark.parametrize("words", [["--bogus"], ["--rebuild"], ["--level"], ["--list=1"]])
+def test_help_is_named_as_the_command_was_called(words: list[str]) -> None:
+    for env, called in (({}, "zlbench screen"), ({"NOX_CURRENT_SESSION": "screen"}, "nox -s screen --")):
+        with pytest.raises(UsageError) as caught:
+            resolve("screen", words, env=env, project=NO_FILE)
+        assert caught.value.hint == f"See {called} --help"
+
+
 def test_help_shows_ten_options_first() -> None:
     featured = [option for option in OPTIONS if option.featured and "screen" in option.commands]
     assert len(featured) == 10

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zlbench.errors import UsageError
+from zlbench.errors import PreflightError, UsageError
 from zlbench.nearest import unknown
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ def _wheel_file(text: str, path: Path) -> Build:
     if not os.path.isfile(path):  # noqa: PTH113
         near = sorted(item.name for item in path.parent.glob("*.whl")) if os.path.isdir(path.parent) else []  # noqa: PTH112
         hint = f"Wheels in {path.parent}: {', '.join(near[:5])}." if near else f"No wheel is in {path.parent}."
-        raise UsageError(f"build {text}: this wheel does not exist", hint=hint)
+        # The same check, and so the same exit code, as for a wheel that zlbench.toml names.
+        raise PreflightError(f"build {text}: this wheel does not exist", check="build-source", hint=hint)
     distribution, _, rest = path.name.removesuffix(".whl").partition("-")
     name = _name(f"{distribution}-{rest.split('-')[0]}")
     return Build(name=name, kind=BuildKind.WHEEL, requirement=str(Path(os.path.normpath(path))))

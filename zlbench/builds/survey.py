@@ -50,7 +50,7 @@ def check_source(build: Build) -> None:
         raise PreflightError(
             f"build {build.name}: {reason}",
             check="build-source",
-            hint="Check the path, on the command line or under [builds] in zlbench.toml.",
+            hint=f"Check the path, on the command line or under [build.{build.name}] in zlbench.toml.",
         )
 
 

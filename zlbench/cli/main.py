@@ -15,7 +15,7 @@ from zlbench import __version__
 from zlbench.cli.app import App
 from zlbench.errors import ExitCode, ZlbenchError
 from zlbench.nearest import unknown
-from zlbench.settings import format_help, load_project, resolve
+from zlbench.settings import format_help, load_project, program_of, resolve
 from zlbench.store import disk_error
 from zlbench.text import say
 
@@ -79,7 +79,7 @@ def _dispatch(words: list[str], env: Mapping[str, str]) -> ExitCode:
     project = load_project(project_root(cwd, env), env)
     resolved = resolve(command, rest, env=env, project=project)
     if resolved.help:
-        say(format_help(command, summary=SUMMARIES[command], program=_program(env)), to=sys.stdout)
+        say(format_help(command, summary=SUMMARIES[command], program=program_of(command, env)), to=sys.stdout)
         return ExitCode.OK
     for note in resolved.notes:
         say(f"note: {note}")
@@ -95,10 +95,6 @@ def project_root(cwd: Path, env: Mapping[str, str]) -> Path:
     if given:
         return Path(given)
     return next((folder for folder in (cwd, *cwd.parents) if (folder / "zlbench.toml").is_file()), cwd)
-
-
-def _program(env: Mapping[str, str]) -> str:
-    return "nox -s {command} --" if env.get("NOX_CURRENT_SESSION") else "zlbench {command}"
 
 
 def _unknown_command(command: str) -> ZlbenchError:

@@ -8,6 +8,7 @@ from zlbench import store
 from zlbench.axis import Axis, Side
 from zlbench.cells import CellOutcome, CellSpec, CellState, read_json_lines
 from zlbench.cli.app import App
+from zlbench.cli.dry import build_lines
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish
 from zlbench.cli.rows import row_lines
@@ -128,7 +129,14 @@ def _code(outcomes: list[CellOutcome]) -> ExitCode:
 
 
 def _dry_run(app: App, request: Request) -> ExitCode:
-    rows = [(spec.cell, spec.node, seconds(float(app.resolved.value("cell_timeout")))) for spec in _cells(app, request)]
+    """Print the plan and the exact commands; start and write nothing."""
+    cells = _cells(app, request)
+    if app.resolved.flag("json"):
+        app.json({"build": request.builds["A"].name, "cells": [cell.to_json() for cell in cells]})
+        return ExitCode.OK
+    for line in build_lines(app, request, work_dir=app.runs / f".work_{app.now:%Y%m%d-%H%M%S}"):
+        app.result(line)
+    rows = [(spec.cell, spec.node, seconds(float(app.resolved.value("cell_timeout")))) for spec in cells]
     for line in columns(("cell", "pytest node", "limit"), rows):
         app.result(line)
     return ExitCode.OK

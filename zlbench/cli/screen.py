@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from zlbench import store
-from zlbench.builds.environment import installed
-from zlbench.builds.manifest import Manifest
 from zlbench.cells import CellState
 from zlbench.cli.app import App
+from zlbench.cli.dry import build_lines, known_manifests
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish
 from zlbench.errors import ExitCode, PartialError, PreflightError, UsageError, ZlbenchError
 from zlbench.judge import Verdict
-from zlbench.measure.prepare import Prepared, prepare, worker_specs
+from zlbench.measure.prepare import Prepared, prepare
 from zlbench.measure.request import Request, make_cells, make_request
 from zlbench.measure.runner import finished_outcome
 from zlbench.screen import table
@@ -196,33 +194,12 @@ def dry_run(app: App, request: Request) -> ExitCode:
     """Print the plan and the exact commands; start and write nothing."""
     root = app.runs / f"screen_{app.now:%Y%m%d-%H%M%S}"
     cells = make_cells(request, root)
-    manifests = _known_manifests(app, request)
     if app.resolved.flag("json"):
-        app.json(plan_data(request, Prepared(manifests=manifests), cells))
+        app.json(plan_data(request, Prepared(manifests=known_manifests(app, request)), cells))
         return ExitCode.OK
     app.result(f"plan: {plural(len(request.selections), 'operator')} · {plural(len(cells), 'cell')} · {root}")
-    for label, build in request.builds.items():
-        made = "made" if label in manifests else "to be made"
-        app.result(f"  {label}  {build.name} ({build.requirement or build.python or build.tree}, {made})")
-    if len(manifests) == len(request.builds):
-        for worker in _worker_commands(request, manifests, root, app.env):
-            app.result(f"  {worker}")
+    for line in build_lines(app, request, work_dir=root / CACHE):
+        app.result(line)
     for cell in cells:
         app.result(f"  {cell.cell:<28} pytest {cell.node}")
     return ExitCode.OK
-
-
-def _known_manifests(app: App, request: Request) -> dict[str, Manifest]:
-    by_spec = {manifest.spec_digest: manifest for manifest in installed(app.home)}
-    return {label: by_spec[build.digest()] for label, build in request.builds.items() if build.digest() in by_spec}
-
-
-def _worker_commands(
-    request: Request, manifests: Mapping[str, Manifest], root: Path, env: Mapping[str, str]
-) -> list[str]:
-    """The commands that would be started, with the variables that differ from the caller's."""
-    shown = []
-    for worker in worker_specs(request, Prepared(manifests=manifests), work_dir=root / CACHE, env=env):
-        own = [f"{key}={value}" for key, value in sorted(worker.env.items()) if env.get(key) != value]
-        shown.append(f"{worker.side}: {shlex.join(['env', *own, *worker.argv])}")
-    return shown

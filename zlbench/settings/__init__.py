@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .commandline import add_arguments, format_help
+from .commandline import add_arguments, format_help, program_of
 from .option import Group, Option
 from .project import AxisSpec, CaliberSpec, Project, load_project
 from .request import ShapeMode, ShapeSource, axis_of, requests_of, shape_source_of, side_of
@@ -27,6 +27,7 @@ __all__ = [
     "axis_of",
     "format_help",
     "load_project",
+    "program_of",
     "requests_of",
     "resolve",
     "shape_source_of",

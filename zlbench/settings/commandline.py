@@ -32,12 +32,17 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
 _HELP_WIDTH = 100
 
 
+def program_of(command: str, env: Mapping[str, str]) -> str:
+    """How a person calls this command: through nox where it was called through nox."""
+    return f"nox -s {command} --" if env.get("NOX_CURRENT_SESSION") else f"zlbench {command}"
+
+
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises UsageError instead of ending the process."""
+    """An argument parser that raises UsageError instead of ending the process; `prog` is how it was called."""
 
     def error(self, message: str) -> NoReturn:
         """Turn argparse's message into ours."""
-        raise UsageError(f"{self.prog}: {message}", hint=f"See {self.prog} --help")
+        raise UsageError(f"{self.prog.removesuffix(' --')}: {message}", hint=f"See {self.prog} --help")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,15 +72,19 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
             )
 
 
-def parse_words(command: str, argv: Sequence[str]) -> Given:
+def parse_words(command: str, argv: Sequence[str], *, program: str = "") -> Given:
     """Read the command line of one command.
+
+    Args:
+        program: how the command was called, for messages; ``zlbench COMMAND`` where it is empty.
 
     Raises:
         UsageError: an option that this command does not have (the nearest is named), or a missing value.
     """
     if "-h" in argv or "--help" in argv:
         return Given(words={}, help=True)
-    parser = Parser(prog=f"zlbench {command}", add_help=False, allow_abbrev=False)
+    program = program or f"zlbench {command}"
+    parser = Parser(prog=program, add_help=False, allow_abbrev=False)
     add_arguments(parser, command)
     namespace, extra = parser.parse_known_args(list(argv))
     words = {name: tuple(values) for name, values in vars(namespace).items()}
@@ -83,29 +92,28 @@ def parse_words(command: str, argv: Sequence[str]) -> Given:
     for word in extra:
         # argparse hands back positionals that follow an option; they are meant as all the others.
         if word.startswith("-") and word != "-":
-            raise _unknown_option(command, word)
+            raise _unknown_option(command, word, program)
         if positional is None:
-            raise UsageError(f"zlbench {command} takes no {word!r}", hint=f"See zlbench {command} --help")
+            raise UsageError(f"{command} takes no {word!r}", hint=f"See {program} --help")
         words[positional.name] = (*words.get(positional.name, ()), word)
     return Given(words={name: values for name, values in words.items() if values})
 
 
-def _unknown_option(command: str, word: str) -> UsageError:
+def _unknown_option(command: str, word: str, program: str) -> UsageError:
     flag = word.partition("=")[0]
     elsewhere = [other for other in COMMANDS if flag in {option.flag for option in options_of(other)}]
     if elsewhere:
         return UsageError(
-            f"{flag} is an option of {', '.join(elsewhere)}, not of {command}",
-            hint=f"See zlbench {command} --help",
+            f"{flag} is an option of {', '.join(elsewhere)}, not of {command}", hint=f"See {program} --help"
         )
     flags = [option.flag for option in options_of(command) if option.arity is not Arity.POSITIONAL]
-    return UsageError(unknown("option", flag, flags, where=f"in {command}"), hint=f"See zlbench {command} --help")
+    return UsageError(unknown("option", flag, flags, where=f"in {command}"), hint=f"See {program} --help")
 
 
-def format_help(command: str, *, summary: str = "", program: str = "nox -s {command} --") -> str:
+def format_help(command: str, *, summary: str = "", program: str = "") -> str:
     """Return usage, the options people use, where the others are, and three examples."""
     options = options_of(command)
-    start = program.format(command=command)
+    start = program or f"nox -s {command} --"
     positional = next((f" [{o.metavar} …]" for o in options if o.arity is Arity.POSITIONAL), "")
     parts = [f"usage: {start}{positional} [options]"]
     if summary:

@@ -15,6 +15,7 @@ from zlbench.errors import UsageError
 from zlbench.nearest import unknown
 
 from .option import Arity, Option
+from .request import UPSTREAM_WORDS
 from .table import caliber_options, default_options
 from .tomlfile import TomlFile, read_toml
 
@@ -275,10 +276,17 @@ def _values(
         option = options[key]
         where[option.name] = f"{source.path.name}:{section}.{key}"
         try:
-            values[option.name] = _value(option, value)
+            values[option.name] = _anchored(source, option, _value(option, value))
         except ValueError as error:
             raise UsageError(f"{source.at(section, key)}: [{section}] {key}: {error}") from error
     return CaliberSpec(name=name, values=values, where=where)
+
+
+def _anchored(source: TomlFile, option: Option, value: object) -> object:
+    """A shape file is looked for beside the file that names it, wherever the command is called."""
+    if option.name != "shape_file" or value in UPSTREAM_WORDS:
+        return value
+    return str(source.path.parent / Path(str(value)).expanduser())
 
 
 def _value(option: Option, value: object) -> object:

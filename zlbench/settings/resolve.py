@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zlbench.errors import UsageError
 
-from .commandline import parse_words
+from .commandline import parse_words, program_of
 from .option import Arity, Option
 from .source import DEFAULT, Source, SourceKind
 from .table import BY_NAME, PREDECESSOR_VARIABLES, options_of
@@ -91,7 +91,7 @@ def resolve(command: str, argv: Sequence[str], *, env: Mapping[str, str], projec
     Raises:
         UsageError: an unknown option or a value that cannot be read; it names option, value and source.
     """
-    given = parse_words(command, argv)
+    given = parse_words(command, argv, program=program_of(command, env))
     if given.help:
         return Resolved(command=command, settings={}, help=True)
     options = options_of(command)
