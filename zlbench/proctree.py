@@ -47,7 +47,7 @@ class Entry:
 
 
 def parent_death_hook() -> Callable[[], None]:
-    """Return what a child runs between fork and exec: it asks to be killed when the driver dies.
+    """Return what a child runs after the fork, before anything else: it asks to be killed when this process dies.
 
     The signal follows the *thread* that forked; start children from a thread that outlives them.
     """
@@ -70,6 +70,11 @@ def adopt_orphans() -> None:
         me = os.getpid()
         _foreign.clear()
         _foreign.update(entry.pid for entry in table() if entry.parent == me)
+    keep_orphans()
+
+
+def keep_orphans() -> None:
+    """Have orphaned descendants come to this process as long as it lives; a fork does not inherit this."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -134,12 +139,15 @@ def victims(marker: str, root: int, entries: list[Entry]) -> set[int]:
         if entry.pid != me
         and ((root and root in (entry.pid, entry.session, entry.group)) or marker_of(entry.pid) == marker)
     }
-    grew = True
-    while grew:
-        more = {entry.pid for entry in entries if entry.parent in mine} - mine - {me}
-        mine |= more
-        grew = bool(more)
-    return mine
+    return _with_descendants(mine, entries) - {me}
+
+
+def _with_descendants(pids: set[int], entries: list[Entry]) -> set[int]:
+    found, more = set(pids), set(pids)
+    while more:
+        more = {entry.pid for entry in entries if entry.parent in more} - found
+        found |= more
+    return found
 
 
 def _dead_orphans(entries: list[Entry]) -> set[int]:
@@ -178,6 +186,28 @@ def kill_tree(marker: str, root: int = 0, *, patience_s: float = _KILL_PATIENCE_
         remain = tuple(entry.pid for entry in left if entry.pid != root or entry.state not in _GONE)
         if not remain or time.monotonic() > until:
             return remain
+        time.sleep(0.002)
+
+
+def kill_orphans(*, patience_s: float = _KILL_PATIENCE_S) -> tuple[int, ...]:
+    """End and reap every child that was not registered here, with its descendants: what ended children left behind.
+
+    For a process that starts nothing but registered children, each of which adopts its own orphans while it lives.
+    A fork without exec is found too, which carries no marker of its own. Returns what would not go.
+    """
+    me = os.getpid()
+    until = time.monotonic() + patience_s
+    while True:
+        entries = table()
+        ours = {entry.pid for entry in entries if entry.parent == me} - _foreign - _roots
+        left = [entry for entry in entries if entry.pid in _with_descendants(ours, entries)]
+        for entry in left:
+            if entry.state not in _GONE:
+                send(entry.pid, signal.SIGKILL)
+            elif entry.parent == me:
+                _reap(entry.pid)
+        if not left or time.monotonic() > until:
+            return tuple(entry.pid for entry in left)
         time.sleep(0.002)
 
 

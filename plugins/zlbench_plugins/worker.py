@@ -10,7 +10,6 @@ Protocol, JSON lines: ``open`` → ``ready`` (what was imported) or ``failed``; 
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import os
@@ -19,17 +18,17 @@ import select
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from zlbench import proctree
 from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
-from zlbench.proctree import MARKER
 from zlbench.resident import Lines
 from zlbench_plugins import failures
 from zlbench_plugins.failures import DISK_FULL_EXIT
 
-_PR_SET_PDEATHSIG = 1
 # All but `device`, which does its work at import, for one cell.
 _SHARED = (
     "autotune_pin",
@@ -44,6 +43,8 @@ _SHARED = (
     "shapes",
     "timing",
 )
+_ORPHAN_PATIENCE_S = 2.0
+"""The driver looks again, with more patience: a worker that waits serves nobody."""
 
 
 class Worker:
@@ -53,6 +54,8 @@ class Worker:
         self._lines = lines
         self._children: dict[int, tuple[int, str]] = {}
         """Cells in progress: pidfd → (pid, cell)."""
+        # What a cell leaves behind comes to us when the cell ends, whatever group and session it has moved to.
+        proctree.adopt_orphans()
 
     def serve(self) -> None:
         """Answer messages and report ended cells until told to quit or until the driver is gone."""
@@ -78,11 +81,12 @@ class Worker:
         spec = CellSpec.from_json(message["cell"])
         sys.stdout.flush()
         sys.stderr.flush()
-        parent = os.getpid()
+        die_with_us = proctree.parent_death_hook()
         pid = os.fork()
         if pid == 0:
             self._lines.close()
-            _become_cell(spec, marker=message["marker"], parent=parent)
+            _become_cell(spec, marker=message["marker"], die_with_worker=die_with_us)
+        proctree.register(pid)
         self._lines.send({"event": "started", "cell": spec.cell, "pid": pid})
         pidfd = os.pidfd_open(pid)
         self._children[pidfd] = (pid, spec.cell)
@@ -90,22 +94,24 @@ class Worker:
 
     def _reap(self, pidfd: int) -> None:
         pid, cell = self._children.pop(pidfd)
+        # Living cells keep their own orphans, so these are this one's. Gone before the next cell begins.
+        proctree.kill_orphans(patience_s=_ORPHAN_PATIENCE_S)
         _, status = os.waitpid(pid, 0)
         os.close(pidfd)
+        proctree.unregister(pid)
         code = os.waitstatus_to_exitcode(status)
         self._lines.send({"event": "ended", "cell": cell, "pid": pid, "returncode": code})
 
 
-def _become_cell(spec: CellSpec, *, marker: str, parent: int) -> None:
+def _become_cell(spec: CellSpec, *, marker: str, die_with_worker: Callable[[], None]) -> None:
     """Turn this forked process into the cell and never return."""
     code = 70
     try:
         os.setpgid(0, 0)
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(code)
+        die_with_worker()
+        proctree.keep_orphans()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.environ[MARKER] = marker
+        os.environ[proctree.MARKER] = marker
         out_dir = Path(spec.out_dir)
         _redirect(out_dir / "run.log")
         os.chdir(out_dir)

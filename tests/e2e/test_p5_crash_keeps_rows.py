@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 from fakes.suites import LATENCIES, PATHS, ToyProject, data, lines, make_table_backend
@@ -86,6 +87,22 @@ def test_a_hang_with_a_grandchild(project: ToyProject, timed: dict[str, str]) ->
     assert_no_headline(operators["toy"], ended.out, 2)
     assert operators["other"]["rows_matched"] == 10
     assert ended.code == 6
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("do", ["leave_forked", "hang_with_forked"])
+def test_forked_grandchildren_end_with_their_cell(project: ToyProject, do: str, jobs: int) -> None:
+    """They were never exec'd: nothing in them tells whose they are but their ancestry."""
+    witness = {"compiler": "y", "op": "third", "dtype": "float16", "shape": 1, "at": "inputs", "do": "witness"}
+    project.trouble({**AT_S3, "at": "call", "do": do}, witness)
+    limit = ("--cell-timeout", "3") if do == "hang_with_forked" else ()
+    ended = project.run("screen", "toy", "other", "third", "--jobs", str(jobs), *limit)
+    pids = (project.suite / "grandchildren").read_text().split()
+    assert len(pids) == 3
+    assert [pid for pid in pids if Path("/proc", pid).exists()] == []
+    if jobs == 1:
+        assert (project.suite / "witness").read_text() == "none"
+    assert ended.code == (6 if do == "hang_with_forked" else 0)
 
 
 def test_memory_runs_out_while_inputs_are_built(project: ToyProject, timed: dict[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -87,7 +88,7 @@ class _Lane:
     resident: Resident | None = None
     ready: bool = False
     checked: bool = False
-    """Whether what it imported has been compared with what was asked for, once."""
+    """Whether it has imported what was asked for and can compile for every target: looked at once."""
     opened: float = 0.0
     idle_deaths: int = 0
     running: dict[str, _Running] = field(default_factory=dict)
@@ -157,14 +158,15 @@ class LocalEngine:
                     Command(argv=worker.argv, env=worker.env, cwd=worker.work_dir, stdout=worker.log, grace_s=0.0)
                 )
                 lane.opened = time.monotonic()
-                lane.resident.send({"do": "open", **worker.opening})
+                with contextlib.suppress(BrokenPipeError):  # its death is read from the channel
+                    lane.resident.send({"do": "open", **worker.opening})
 
     def _dispatch(self) -> None:
         """Start cells while there is room, on the side that runs fewest; one at a time goes in the planned order."""
         while sum(len(lane.running) for lane in self._lanes.values()) < self._jobs:
             waiting = [lane for lane in self._lanes.values() if lane.queue]
             if not all(lane.checked for lane in waiting):
-                return  # a side that imports the wrong compiler is refused before the other has run anything
+                return  # a side with the wrong compiler or without a target is refused before the other has run anything
             if self._jobs == 1:
                 # Else the side whose imports are quicker would go first, now A and now B.
                 waiting = sorted(waiting, key=lambda lane: self._number[lane.queue[0].cell])[:1]
@@ -202,17 +204,17 @@ class LocalEngine:
         event = message["event"]
         if event == "imported":
             self._check(lane.worker.side, message["observed"])
-            lane.checked = True
         elif event == "ready":
             self._refuse_targets(lane, message)
-            lane.ready = True
+            lane.ready = lane.checked = True
         elif event == "failed":
             raise _cannot_start(lane.worker, message["error"])
         elif event == "started" and message["cell"] in lane.running:
             lane.running[message["cell"]].pid = message["pid"]
         elif event == "ended":
             running = lane.running.pop(message["cell"])
-            # Whatever the cell started is gone before the next one begins.
+            # Whatever the cell started is gone before the next one begins. The worker has ended all that descends from
+            # it; by its marker only what even that missed is found. Its process id may be somebody else's by now.
             proctree.kill_tree(running.marker)
             yield CellEnd(
                 spec=running.spec, returncode=message["returncode"], elapsed_s=time.monotonic() - running.started,

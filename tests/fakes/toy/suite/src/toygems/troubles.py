@@ -38,6 +38,19 @@ def hang(root):
     time.sleep(600)
 
 
+def leave_forked(root):
+    """Leave processes behind that were never exec'd: in this group, in a session of their own, and orphaned at once."""
+    for how in ("child", "session", "orphan"):
+        _forked_grandchild(root, how)
+    while len((root / "grandchildren").read_text().split() if (root / "grandchildren").exists() else "") < 3:
+        time.sleep(0.02)
+
+
+def hang_with_forked(root):
+    leave_forked(root)
+    time.sleep(600)
+
+
 def witness(root):
     """Note which of the grandchildren that an operator before left is alive now."""
     pids = (root / "grandchildren").read_text().split()
@@ -81,6 +94,22 @@ def _to_driver(root, number):
     driver = next(line.split()[1] for line in status.splitlines() if line.startswith("PPid:"))
     os.kill(int(driver), number)
     time.sleep(600)
+
+
+def _forked_grandchild(root, how):
+    pid = os.fork()
+    if pid:
+        if how == "orphan":
+            os.waitpid(pid, 0)
+        return
+    if how != "child":
+        os.setsid()
+    if how == "orphan" and os.fork():
+        os._exit(0)
+    with (root / "grandchildren").open("a") as stream:
+        stream.write(f"{os.getpid()}\n")
+    time.sleep(600)
+    os._exit(0)
 
 
 def _grandchild(root):
