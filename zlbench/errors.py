@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
+
+DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says where nothing more can be written."""
+DISK_FULL_EXIT = int(errno.ENOSPC)
+"""Exit status of a measured process that could not write."""
 
 
 class ExitCode(IntEnum):
@@ -73,12 +79,6 @@ class NotComparableError(ZlbenchError):
     """Two runs, or the two sides of one, answer different questions."""
 
     code = ExitCode.NOT_COMPARABLE
-
-
-class NothingMeasuredError(ZlbenchError):
-    """The command ran to its end and has no row to show."""
-
-    code = ExitCode.NOTHING_MEASURED
 
 
 class PartialError(ZlbenchError):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from zlbench.caliber import COMPARED, column_text
 from zlbench.errors import NotComparableError
+from zlbench.identity import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from zlbench.axis import Axis
     from zlbench.identity import RunIdentity
 
-IDENTITY = "run_identity.json"
 # Facts of a build that tell one compiler from another; names and paths alone do not.
 BUILD_FACTS = ("version", "native_sha256", "python_sha256", "tools_sha256", "env")
 
@@ -61,7 +61,7 @@ def complaints(
         return [
             Complaint(
                 op=name,
-                field=IDENTITY,
+                field=FILE_NAME,
                 before="missing" if before is None else "present",
                 after="missing" if after is None else "present",
             )

@@ -6,7 +6,6 @@ rename, so that no reader and no crash ever sees half of it.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -16,11 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zlbench.errors import PartialError, PreflightError, UsageError, ZlbenchError
+from zlbench.errors import DISK_FULL_ERRNOS, PartialError, PreflightError, UsageError, ZlbenchError
 
 RESULT = "result.json"
 STATUS = "status.json"
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -34,7 +32,7 @@ def clear_errors(path: Path) -> Iterator[None]:
 
 def disk_error(error: OSError, path: Path) -> ZlbenchError:
     """Say which path could not be written and what to do."""
-    if error.errno in _FULL:
+    if error.errno in DISK_FULL_ERRNOS:
         return disk_full(path)
     return PreflightError(
         f"{path} cannot be written: {error.strerror or error}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import TextIO
@@ -38,12 +40,30 @@ def plural(count: int, noun: str) -> str:
 
 
 def say(text: str = "", *, to: TextIO | None = None) -> None:
-    """Write a line, at once, in whatever characters the stream can take. Results go to stdout, talk to stderr."""
+    """Write a line, at once, in whatever characters the stream can take. Results go to stdout, talk to stderr.
+
+    Never raises: what a measurement ends with must not hang on somebody who reads along (`… | head`, a full disk).
+    """
     stream = to or sys.stderr
+    if stream is None:  # closed by the caller, `2>&-`
+        return
     encoding = (stream.encoding or "ascii").lower()
     if "utf" not in encoding:
         text = text.translate(_ASCII)
     # Even UTF-8 has no form for half of a surrogate pair, which a file name that is no UTF-8 leaves in a message.
     text = text.encode(encoding, "replace").decode(encoding)
-    stream.write(text + "\n")
-    stream.flush()
+    try:
+        stream.write(text + "\n")
+        stream.flush()
+    except (OSError, ValueError) as error:
+        _give_up(stream)
+        if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+            say(f"zlbench: the result could not be written to standard output: {error}")
+
+
+def _give_up(stream: TextIO) -> None:
+    """Lead a broken stream nowhere: what its buffer holds would fail once more at exit, and change the exit code."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)

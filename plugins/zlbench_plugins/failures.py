@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 from enum import Enum
+
+from zlbench.errors import DISK_FULL_ERRNOS
 
 
 class FailureKind(str, Enum):
@@ -17,10 +18,6 @@ class FailureKind(str, Enum):
     ERROR = "ERROR"
 
 
-DISK_FULL_EXIT = 28
-"""Exit status of a measured process that could not write (the number of ENOSPC)."""
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _COMPILER_ERRORS = ("CompilationError", "CompileTimeAssertionFailure", "PTXASError", "UnsupportedLanguageConstruct")
 
 
@@ -28,7 +25,7 @@ def classify(error: BaseException) -> FailureKind:
     """Classify by type, then by the exact words that Torch, Triton and the kernel use."""
     chain = _chain(error)
     for link in chain:
-        if isinstance(link, OSError) and link.errno in _FULL:
+        if isinstance(link, OSError) and link.errno in DISK_FULL_ERRNOS:
             return FailureKind.DISK_FULL
     names = {type(link).__name__ for link in chain}
     text = str(error)

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from zlbench.errors import DISK_FULL_EXIT
 from zlbench_plugins import inputs, pretty
 from zlbench_plugins.cases import Case, cases
 from zlbench_plugins.context import CellContext, current
-from zlbench_plugins.failures import DISK_FULL_EXIT, FailureKind, classify, one_line
+from zlbench_plugins.failures import FailureKind, classify, one_line
 from zlbench_plugins.timing import measure
 
 

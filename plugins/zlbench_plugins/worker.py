@@ -25,9 +25,9 @@ from typing import Any
 from zlbench import proctree
 from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
+from zlbench.errors import DISK_FULL_EXIT
 from zlbench.resident import Lines
 from zlbench_plugins import failures
-from zlbench_plugins.failures import DISK_FULL_EXIT
 
 # All but `device`, which does its work at import, for one cell.
 _SHARED = (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from zlbench import __version__
 from zlbench.cli.app import App
-from zlbench.errors import ExitCode, ZlbenchError
+from zlbench.errors import DISK_FULL_ERRNOS, ExitCode, ZlbenchError
 from zlbench.nearest import unknown
 from zlbench.settings import format_help, load_project, program_of, resolve
 from zlbench.store import disk_error
@@ -44,22 +44,16 @@ def main(argv: Sequence[str] | None = None, *, env: Mapping[str, str] | None = N
         return int(_dispatch(words, environment))
     except ZlbenchError as error:
         if debug:
-            traceback.print_exc()
+            say(traceback.format_exc())
         return report_error(error)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         return finish(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output has gone (`… | head`): nothing is left to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return int(ExitCode.OK)
-    except OSError as error:
-        if debug:
-            traceback.print_exc()
-        return report_error(disk_error(error, Path(str(error.filename or "a file"))))
     except Exception as error:  # noqa: BLE001 - the last resort: a fault of ours, said as such
         if debug:
-            traceback.print_exc()
+            say(traceback.format_exc())
+        if isinstance(error, OSError) and (error.filename or error.errno in DISK_FULL_ERRNOS):
+            return report_error(disk_error(error, Path(str(error.filename or "a file"))))
         say(f"zlbench: internal fault: {type(error).__name__}: {error}")
         say("         Please report it with the output of the same command and --debug.")
         return finish(ExitCode.OP_FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,18 +110,26 @@ def _run_to_the_end(screen: Screen, app: App) -> ExitCode:
     """Run; whatever stops it, what was finished stays and the status says so."""
     try:
         screen.run(screen.request.jobs(app.jobs))
+        code = _finish_screen(screen)
     except KeyboardInterrupt:
-        screen.write_status("interrupted", ExitCode.INTERRUPTED)
+        _try_status(screen, "interrupted", ExitCode.INTERRUPTED)
         app.talk(f"interrupted: {plural(len(screen.lines), 'operator')} judged, kept in {screen.root}")
         app.talk(f"go on:  {_resume_command(app, screen.root)}")
         raise
     except ZlbenchError as error:
-        _try_status(screen, error)
+        _try_status(screen, "failed", error.code, error.message)
         if isinstance(error, PreflightError) and _side_of(error, screen.request):
             _note_preflight(screen.root, screen.request, error)
         if isinstance(error, PartialError):
             error.hint = f"{error.hint}\ngo on:  {_resume_command(app, screen.root)}"
         raise
+    except Exception as error:
+        _try_status(screen, "failed", ExitCode.OP_FAILED, f"internal fault: {type(error).__name__}: {error}")
+        raise
+    return code
+
+
+def _finish_screen(screen: Screen) -> ExitCode:
     code = screen.exit_code()
     if any(line.judgement.verdict is not Verdict.NO_ROWS for line in screen.lines.values()):
         store.write_json(screen.root / "screen.json", screen_data(screen, code))
@@ -128,12 +137,10 @@ def _run_to_the_end(screen: Screen, app: App) -> ExitCode:
     return code
 
 
-def _try_status(screen: Screen, error: ZlbenchError) -> None:
-    """A full disk may refuse even this; the error itself is what matters."""
-    try:
-        screen.write_status("failed", error.code, error.message)
-    except ZlbenchError:
-        return
+def _try_status(screen: Screen, state: str, code: ExitCode, error: str = "") -> None:
+    """A full disk may refuse even this; what ended the screen is what matters."""
+    with contextlib.suppress(ZlbenchError):
+        screen.write_status(state, code, error)
 
 
 def _resume_command(app: App, root: Path) -> str:

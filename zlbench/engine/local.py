@@ -166,7 +166,7 @@ class LocalEngine:
         while sum(len(lane.running) for lane in self._lanes.values()) < self._jobs:
             waiting = [lane for lane in self._lanes.values() if lane.queue]
             if not all(lane.checked for lane in waiting):
-                return  # a side with the wrong compiler or without a target is refused before the other has run anything
+                return  # a side with the wrong compiler or without a target is refused before any cell starts
             if self._jobs == 1:
                 # Else the side whose imports are quicker would go first, now A and now B.
                 waiting = sorted(waiting, key=lambda lane: self._number[lane.queue[0].cell])[:1]

@@ -19,12 +19,11 @@ from zlbench.builds.probe import Observed
 from zlbench.cells import CellOutcome, CellSpec, CellState
 from zlbench.costing import Coster
 from zlbench.engine.local import CellEnd, LocalEngine, WorkerSpec
+from zlbench.errors import DISK_FULL_EXIT
 from zlbench.measure.identity import SuiteFacts, write_identity
 from zlbench.measure.prepare import Prepared
 from zlbench.measure.request import Request
 from zlbench.process import terminable
-
-DISK_FULL_EXIT = 28
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
