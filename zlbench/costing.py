@@ -10,6 +10,7 @@ from typing import Any
 from zlbench import store
 from zlbench.cells import read_json_lines
 from zlbench.code.costs import Costs, CostsUnavailableError, amdgcn_costs, cubin_costs_many
+from zlbench.text import plural
 
 COSTS_FILE = "costs.json"
 
@@ -26,8 +27,15 @@ class Coster:
     def __init__(self, tools: Path) -> None:
         self._tools = tools
         self._by_code: dict[str, Mapping[str, Any]] = {}
-        self.unavailable = ""
-        """Why costs are missing, if they are."""
+        self._without_costs: dict[str, str] = {}
+
+    @property
+    def unavailable(self) -> str:
+        """How many kernels' costs are missing and why, in one line; empty where none are."""
+        if not self._without_costs:
+            return ""
+        count = plural(len(self._without_costs), "kernel")
+        return f"COSTS_UNAVAILABLE of {count}: {next(iter(self._without_costs.values()))}"
 
     def add(self, cell_dirs: Iterable[Path], *, keep_binaries: bool) -> None:
         """Write ``costs.json`` into each cell directory; afterwards its binaries are not needed any more.
@@ -61,17 +69,21 @@ class Coster:
             try:
                 found = cubin_costs_many(list(cubins.values()), self._tools, on_failure=self._without)
             except CostsUnavailableError as error:
-                self.unavailable = str(error)
+                self._without_costs |= dict.fromkeys(cubins, error.message)
             else:
                 self._by_code |= {code: _plain(found[path]) for code, path in cubins.items() if path in found}
         for code, path in binaries.items():
             text = path.with_suffix(".amdgcn")
             if path.suffix == ".hsaco" and text.is_file():
-                self._by_code[code] = _plain(amdgcn_costs(text.read_text(encoding="utf-8")))
+                try:
+                    self._by_code[code] = _plain(amdgcn_costs(text.read_text(encoding="utf-8", errors="replace")))
+                except CostsUnavailableError as error:
+                    self._without(text, error)
 
-    def _without(self, _path: Path, error: CostsUnavailableError) -> None:
-        """One binary that a tool cannot read; the others have their costs."""
-        self.unavailable = self.unavailable or str(error)
+    def _without(self, path: Path, error: CostsUnavailableError) -> None:
+        """One binary that cannot be read; the others have their costs."""
+        named = error.message if str(path) in error.message else f"{path}: {error.message}"
+        self._without_costs[str(path)] = named
 
 
 def _tidy(cell_dir: Path) -> None:

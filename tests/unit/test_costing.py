@@ -112,6 +112,7 @@ def test_one_binary_that_no_tool_reads_costs_its_own_costs_alone(tmp_path: Path,
     coster = Coster(tools)
     coster.add([a, b], keep_binaries=False)
     assert "k-0.cubin" in coster.unavailable
+    assert coster.unavailable.startswith("COSTS_UNAVAILABLE of 1 kernel: ")
     assert (list(read(a)), list(read(b))) == (["k-1"], ["k-0"])
 
 
@@ -121,6 +122,17 @@ def test_amd_needs_no_tools(tmp_path: Path) -> None:
     coster.add([a], keep_binaries=False)
     assert coster.unavailable == ""
     assert read(a)["k-0"]["registers"] > 0
+
+
+def test_one_odd_assembly_costs_its_own_costs_alone(tmp_path: Path) -> None:
+    a = cell(tmp_path / "A", b"one", b"two", b"three", suffix=".hsaco")
+    for name in ("k-0", "k-2"):
+        (a / "kernels" / f"{name}.amdgcn").write_bytes(b"\tnothing \xff here\n")
+    coster = Coster(tmp_path / "nowhere")
+    coster.add([a], keep_binaries=False)
+    assert list(read(a)) == ["k-1"]
+    assert coster.unavailable.startswith("COSTS_UNAVAILABLE of 2 kernels: ")
+    assert "k-0.amdgcn" in coster.unavailable
 
 
 def test_a_kernel_whose_code_is_unknown_has_no_costs(tmp_path: Path, tools: Path) -> None:
