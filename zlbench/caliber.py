@@ -100,6 +100,12 @@ class Caliber:
     l2: str | None = _condition(
         "warm or cold second-level cache", "softmax 23.0 µs warm, 25.3 µs cold", "timer", column="l2"
     )
+    quick: bool | None = _condition(
+        "one shape and one dtype an operator: a first look",
+        "what the other shapes and dtypes compile to is not looked at",
+        "--quick",
+        column="quick",
+    )
     warmup_ms: int | None = _condition("warm-up budget", "too little leaves autotuning in the first rows", "--warmup")
     rep_ms: int | None = _condition("repetition budget", "fewer repetitions, wider spread", "--iter")
     autotune_mode: str | None = _condition(

@@ -1,4 +1,4 @@
-"""What must never pass as a verdict: rows that failed on both sides, kernels that nobody saw, other shapes, a mismatch."""
+"""What must never pass as a verdict: rows failed on both sides, kernels that nobody saw, other shapes, a mismatch."""
 
 from __future__ import annotations
 
@@ -90,6 +90,30 @@ def test_a_run_with_shapes_that_a_class_does_not_read(project: ToyProject) -> No
     ended = project.run("run", "toy", "--shapes", "3x32", "--build", "x")
     assert ended.code == 1
     assert "SHAPES_NOT_IN_FORCE 2 rows come from a class that does not read its list of shapes" in ended.out
+
+
+def test_a_quick_look_says_that_it_is_one(project: ToyProject) -> None:
+    ended = project.run("screen", "toy", "--quick")
+    assert ended.code == 0
+    assert "quick: one shape and one dtype an operator" in ended.err
+    (operator,) = operators(project).values()
+    assert (operator["quick"], operator["rows_matched"]) == ("1", 1)
+    # The other side was not asked the same.
+    edit_json(project.screen / "toy" / "B" / "run_identity.json", quick=False)
+    assert "[caliber] toy: quick: before=1 after=0" in project.run("rescore").out
+    assert "quick: one shape and one dtype" in project.run("run", "toy", "--build", "x", "--quick").err
+
+
+def test_a_diff_below_equal_ir_knows_unread_code_from_other_code(project: ToyProject, tmp_path: Path) -> None:
+    same_compilers(project, tmp_path)
+    project.run("screen", "toy")
+    assert "machine code" not in project.run("diff", "toy").out
+    index = project.screen / "toy" / "B" / "ttgir" / "index.tsv"
+    head, *rows = (row.split("\t") for row in index.read_text().splitlines())
+    for code, said in (("0" * 64, "machine code of 10 files differs"), ("", "10 files is not known on both sides")):
+        changed = [[code if name == "code" else value for name, value in zip(head, row, strict=True)] for row in rows]
+        index.write_text("".join("\t".join(row) + "\n" for row in (head, *changed)))
+        assert said in project.run("diff", "toy").out
 
 
 def test_rescoring_withdraws_what_a_screen_would_withdraw(project: ToyProject) -> None:

@@ -83,18 +83,21 @@ class _Pair:
 
     def _code_line(self, file: str) -> list[str]:
         a, b = (self.kernels[side].get(file) for side in ("A", "B"))
-        if a is None or b is None or not a.code or not b.code:
+        if a is None or b is None:
             return []
+        if not a.code or not b.code:
+            return ["    machine code unknown"]
         return [f"    machine code {'same' if a.code == b.code else 'differs'}"]
 
     def _below(self) -> list[str]:
         """Kernels whose machine code differs although their IR does not: there is nothing to show here, so say it."""
         differing = [
             file for file in self.comparison.equal
-            if self._code(file, "A") != self._code(file, "B")
+            if self._code(file, "A") and self._code(file, "B") and self._code(file, "A") != self._code(file, "B")
         ]  # fmt: skip
+        unread = {file for file in self.comparison.equal if not self._code(file, "A") or not self._code(file, "B")}
         if not differing:
-            return []
+            return [f"The machine code of {plural(len(unread), 'file')} is not known on both sides."] if unread else []
         return [
             f"The IR is equal, the machine code of {plural(len(differing), 'file')} differs: the change is below it.",
             "Compare what lies below it: screen again with --keep-binaries, then look into kernels/ of both sides.",

@@ -35,7 +35,8 @@ def run(app: App) -> ExitCode:
         return _dry_run(app, request)
     prepared = prepare(request, home=app.home, env=app.env, log=app.talk)
     manifest = prepared.manifests["A"]
-    app.talk(f"run  {manifest.label} · suite {request.provider.name} · level {resolved.text('level')}")
+    quick = " · quick: one shape and one dtype" if resolved.flag("quick") else ""
+    app.talk(f"run  {manifest.label} · suite {request.provider.name} · level {resolved.text('level')}{quick}")
     done = _measure(app, request, prepared)
     if resolved.flag("json"):
         app.json([{"op": f.spec.op, "directory": f.spec.out_dir, **f.outcome.to_json(),
@@ -76,6 +77,8 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
     )  # fmt: skip
     try:
         runner.run(cells)
+        if runner.coster.unavailable:
+            app.talk(runner.coster.unavailable)
     except KeyboardInterrupt:
         app.talk(f"interrupted: {len(done)} of {plural(len(cells), 'operator')} finished, kept in {app.runs}")
         raise

@@ -65,6 +65,7 @@ def caliber_of(
         autotune_mode="policy" if request.backend.deviceless else "record",
         tuner_cache="isolated" if resolved.flag("isolate_tuner_cache") else "shared",
         direct_repeat=int(resolved.value("direct_repeat")),
+        quick=spec.quick,
         warmup_ms=spec.warmup_ms,
         rep_ms=spec.rep_ms,
         environment=spec.environment or None,

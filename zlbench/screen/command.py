@@ -209,6 +209,8 @@ def header(request: Request, prepared: Prepared) -> list[str]:
         f"target {','.join(request.targets)} · compile only" if request.backend.deviceless else request.backend.title
     )
     lines.append(f"        suite {request.provider.name} · level {request.resolved.text('level')} · {where}")
+    if request.resolved.flag("quick"):
+        lines.append("        quick: one shape and one dtype an operator, a first look and no screen")
     lines.append(f"        A {hashes[0]}   B {hashes[1]}   configs: {request.resolved.value('configs')}")
     if request.left_out:
         lines.append(f"        left out: {plural(len(request.left_out), 'operator')} that the suite always skips")
