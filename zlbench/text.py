@@ -5,25 +5,36 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 _ASCII = str.maketrans({"→": "->", "·": "-", "…": "...", "−": "-", "±": "+-", "×": "x", "µ": "u", "✓": "ok"})
 
 
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> list[str]:
-    """Lay out a table with two blanks between columns and no blanks at the end of a line."""
+def columns(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: frozenset[int] = frozenset(),
+    paint: Mapping[int, Callable[[str], str]] | None = None,
+) -> list[str]:
+    """Lay out a table with two blanks between columns and no blanks at the end of a line.
+
+    Args:
+        right: columns that are aligned to the right.
+        paint: what colours the cells of a column, below its head; widths are those of the plain text.
+    """
     table = [list(head), *(list(row) for row in rows)]
     widths = [max(len(line[index]) for line in table) for index in range(len(head))]
 
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.rjust(width) if index in right else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
+    def line(cells: Sequence[str], paint: Mapping[int, Callable[[str], str]]) -> str:
+        padded = []
+        for index, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            shown, blanks = paint.get(index, str)(cell), " " * (width - len(cell))
+            padded.append(blanks + shown if index in right else shown + blanks)
         return "  ".join(padded).rstrip()
 
-    return [line(cells) for cells in table]
+    return [line(table[0], {}), *(line(cells, paint or {}) for cells in table[1:])]
 
 
 def seconds(value: float) -> str:

@@ -180,6 +180,19 @@ def test_colour_variables_that_contradict_each_other(project: ToyProject) -> Non
     assert "\x1b[" not in ended.text
 
 
+def test_colour_where_it_is_asked_for(project: ToyProject) -> None:
+    for words, env in (
+        (("--color", "always"), {}),
+        ((), {"FORCE_COLOR": "1"}),
+        ((), {"FLAGGEMS_PERF_COLOR": "always"}),
+    ):
+        coloured = project.run("screen", "toy", "--quick", *words, env=env)
+        assert "\x1b[33mIR_CHANGED\x1b[0m  " in coloured.out
+        assert "\x1b[" not in coloured.err
+    assert "\x1b[32mok\x1b[0m" in project.run("run", "toy", "--quick", "--color", "always").out
+    assert "\x1b[" not in project.run("run", "toy", "--quick").text
+
+
 def test_debug_shows_the_traceback(project: ToyProject) -> None:
     assert "Traceback" in project.run("screen", "toyy", "--debug").err
 

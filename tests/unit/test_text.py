@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zlbench.colour import painted, painter
 from zlbench.text import columns, plural, say, seconds
 
 
@@ -17,6 +18,54 @@ def test_columns_line_up_without_blanks_at_the_end() -> None:
         "mm        5",
         "softmax  12  go",
     ]
+
+
+def test_colours_take_no_room() -> None:
+    rows = [["mm", "OK", "x"], ["softmax", "FAILED", "OK"]]
+    coloured = columns(["op", "state", "n"], rows, paint={1: painted})
+    assert [
+        text.replace("\x1b[32m", "").replace("\x1b[31m", "").replace("\x1b[0m", "") for text in coloured
+    ] == columns(["op", "state", "n"], rows)
+    assert [text.count("\x1b[0m") for text in coloured] == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "colour"),
+    [("OK", 32), ("ok", 32), ("NO_IR_DIFF", 32), ("IR_CHANGED", 33), ("CRASH: signal 11", 31), ("okay", 0), ("", 0)],
+)
+def test_words_have_colours(text: str, colour: int) -> None:
+    word, rest = text.partition(":")[0], text[len(text.partition(":")[0]) :]
+    assert painted(text) == (f"\x1b[{colour}m{word}\x1b[0m{rest}" if colour else text)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("when", "asked", "env", "on_file", "on_terminal"),
+    [
+        ("auto", False, {}, False, True),
+        ("auto", False, {"TERM": "dumb"}, False, False),
+        ("auto", False, {"NO_COLOR": "1"}, False, False),
+        ("auto", False, {"FORCE_COLOR": "1"}, True, True),
+        ("auto", False, {"FORCE_COLOR": "0"}, False, True),
+        ("auto", True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, False),
+        ("always", True, {"NO_COLOR": "1"}, True, True),
+        ("always", False, {"NO_COLOR": "1"}, False, False),
+        ("always", False, {}, True, True),
+        ("never", True, {"FORCE_COLOR": "1"}, False, False),
+        ("never", False, {"FORCE_COLOR": "1"}, True, True),
+    ],
+)
+def test_who_decides_about_colour(
+    when: str, asked: bool, env: dict[str, str], on_file: bool, on_terminal: bool
+) -> None:
+    found = [painter(when, asked=asked, env=env, stream=stream) is painted for stream in (io.StringIO(), Terminal())]
+    assert found == [on_file, on_terminal]
 
 
 words = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=6)

@@ -12,7 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zlbench.settings import Project, Resolved
+from zlbench.colour import Paint, painter
+from zlbench.settings import Project, Resolved, SourceKind
 from zlbench.text import say
 
 
@@ -49,6 +50,12 @@ class App:
         """Cells side by side: what was asked for, else the processors that we may use."""
         given = self.resolved.value("jobs")
         return int(given) if given else len(os.sched_getaffinity(0))
+
+    @property
+    def paint(self) -> Paint:
+        """What colours a word of a result, where results go to a terminal or somebody asked for it."""
+        asked = self.resolved.source("color").kind.rank > SourceKind.FILE.rank
+        return painter(self.resolved.text("color"), asked=asked, env=self.env, stream=sys.stdout)
 
     def hint(self, command: str, *words: str) -> str:
         """How to call another command from here: through nox where we were called through nox."""

@@ -6,25 +6,57 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zlbench.cells import CellSpec
+from zlbench.colour import Paint, plain
 from zlbench.text import columns
 
+_HERE = "*"
+"""Stands in the line above the table for what its column shows."""
 
-def row_lines(spec: CellSpec, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+
+def row_lines(spec: CellSpec, rows: Sequence[Mapping[str, Any]], *, paint: Paint = plain) -> list[str]:
     """Format rows as a table: dtype, input, what was measured."""
     target = f" · {spec.target}" if spec.target else ""
     lines = [f"{spec.op}{target} · timer {spec.timer}"]
     if not rows:
         return [*lines, "no row was measured"]
+    labels, legend = folded([str(row.get("label") or "") for row in rows])
+    if legend:
+        lines.append(f"input of every row: {legend}")
     timed = any(row.get("latency_ms") for row in rows)
     head = ["dtype", "input", "kernels", "compile", *(["latency"] if timed else []), "status"]
-    return [*lines, *columns(head, [_row(row, timed=timed) for row in rows], right=frozenset({2, 3}))]
+    cells = [_row(row, label, timed=timed) for row, label in zip(rows, labels, strict=True)]
+    return [*lines, *columns(head, cells, right=frozenset({2, 3}), paint={len(head) - 1: paint})]
 
 
-def _row(row: Mapping[str, Any], *, timed: bool) -> list[str]:
+def folded(labels: Sequence[str]) -> tuple[list[str], str]:
+    """Take the words that are the same in every label out of them: ``* 0.1 causal=True`` says where they stood.
+
+    A row without a label (its inputs could not be made) counts for nothing. Labels of unequal length stay whole.
+
+    >>> folded(["64x64 0.1", "128x64 0.1"])
+    (['64x64', '128x64'], '* 0.1')
+    """
+    split = [label.split(" ") for label in labels if label]
+    if len(split) < 2 or len({len(words) for words in split}) != 1:
+        return list(labels), ""
+    same = [len(set(words)) == 1 for words in zip(*split, strict=True)]
+    if not any(same) or all(same):
+        return list(labels), ""
+    legend = " ".join(word if constant else _HERE for word, constant in zip(split[0], same, strict=True))
+    return [_without(label, same) for label in labels], legend
+
+
+def _without(label: str, same: Sequence[bool]) -> str:
+    if not label:
+        return ""
+    return " ".join(word for word, constant in zip(label.split(" "), same, strict=True) if not constant)
+
+
+def _row(row: Mapping[str, Any], label: str, *, timed: bool) -> list[str]:
     failure = f"{row.get('failure')}: {row.get('error', '')}"[:80] if row["status"] != "SUCCESS" else "ok"
     return [
         str(row["dtype"]),
-        str(row.get("label") or row.get("shape")),
+        label or str(row.get("shape")),
         str(len(row["kernels"])),
         milliseconds(row.get("compile_ms")),
         *([milliseconds(row.get("latency_ms"))] if timed else []),

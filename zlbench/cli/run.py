@@ -104,7 +104,7 @@ def _show(app: App, done: list[Finished]) -> None:
     for item in done:
         path = Path(item.spec.out_dir)
         app.result("")
-        for line in row_lines(item.spec, read_json_lines(path / "rows.jsonl")):
+        for line in row_lines(item.spec, read_json_lines(path / "rows.jsonl"), paint=app.paint):
             app.result(line)
         totals = side_totals(path)
         costs = [(cost.value, "?" if totals[cost] is None else str(totals[cost])) for cost in Cost]
@@ -112,7 +112,7 @@ def _show(app: App, done: list[Finished]) -> None:
             f"{plural(item.outcome.kernels, 'kernel')} · {' · '.join(f'{name} {value}' for name, value in costs)}"
         )
         if item.outcome.state is not CellState.OK:
-            app.result(f"{item.outcome.state.value}: {item.outcome.detail}")
+            app.result(app.paint(f"{item.outcome.state.value}: {item.outcome.detail}"))
         for marker in item.outcome.markers:
             if marker != item.outcome.detail:
                 app.result(marker)

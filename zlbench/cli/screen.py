@@ -167,7 +167,7 @@ def _show(app: App, screen: Screen, code: ExitCode) -> None:
         app.json(screen_data(screen, code))
         return
     app.talk()
-    for text in table.to_text(lines):
+    for text in table.to_text(lines, paint=app.paint):
         app.result(text)
     app.result("")
     for line in lines:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlbench.cells import CellOutcome, CellState
+from zlbench.colour import Paint, plain
 from zlbench.cost_table import Cost, CostPair
 from zlbench.judge import Judgement, MachineCode, Verdict
 from zlbench.text import columns, plural
@@ -114,13 +115,14 @@ def _number(text: str) -> int | float | str:
     return int(text) if text.isdecimal() else float(text) if text.replace(".", "").isdecimal() else text
 
 
-def to_text(lines: Sequence[Line]) -> list[str]:
+def to_text(lines: Sequence[Line], *, paint: Paint = plain) -> list[str]:
     """The table that a person reads: changed operators first, 100 columns are enough."""
     several = len({line.target for line in lines}) > 1
     head = ["op", *(["target"] if several else []), "verdict", "kernels", "IR", "code", "registers", "spills", "shared",
             "cvt", "next"]  # fmt: skip
     rows = [_row(line, several=several) for line in by_urgency(lines)]
-    return columns(head, rows, right=frozenset({3 if several else 2}))
+    verdict = 2 if several else 1
+    return columns(head, rows, right=frozenset({verdict + 1}), paint={verdict: paint})
 
 
 def by_urgency(lines: Sequence[Line]) -> list[Line]:
