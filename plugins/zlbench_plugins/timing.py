@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -26,16 +27,21 @@ def measure(
     """Run the benchmark's operator for one input case with the timer of the caliber.
 
     The device-less timer `compile` calls the operator once: everything compiles, nothing is launched, and no latency
-    is made up. Every other timer goes through the suite's own `get_latency`, in the suite's own order.
+    is made up. Every other timer goes through the suite's own `get_latency`, in the suite's own order; the direct one
+    as often as the caliber says, and the median counts.
     """
     if context.spec.timer == "compile":
         _call_once(bench, suite, args, kwargs)
         return Measurement(timer="compile")
-    baseline = None
-    if context.spec.baseline != "none":
-        baseline = _milliseconds(bench.get_latency(bench.torch_op, *args, **kwargs))
-    latency = _with_operator(bench, suite, lambda op: bench.get_latency(op, *args, **kwargs))
-    return Measurement(timer=context.spec.timer, latency_ms=_milliseconds(latency), baseline_ms=baseline)
+    repeat = context.spec.direct_repeat if context.spec.timer == "direct" else 1
+
+    def latency(op: Any) -> float:
+        return statistics.median(_milliseconds(bench.get_latency(op, *args, **kwargs)) for _ in range(repeat))
+
+    baseline = None if context.spec.baseline == "none" else latency(bench.torch_op)
+    return Measurement(
+        timer=context.spec.timer, latency_ms=_with_operator(bench, suite, latency), baseline_ms=baseline
+    )
 
 
 def _milliseconds(value: Any) -> float:

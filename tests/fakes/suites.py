@@ -27,7 +27,9 @@ LATENCIES = {"float16": [0.010, 0.020, 0.030, 0.040, 0.050], "float32": [0.011, 
 _BACKEND = """\
 from zlbench.backend import Backend, Timer
 
-BACKEND = Backend(name="table", title="a table of latencies", timers=(Timer.DIRECT,))
+BACKEND = Backend(
+    name="table", title="a table of latencies", timers=(Timer.DIRECT,), visibility=("TOY_VISIBLE", "TOY_OTHER")
+)
 """
 
 

@@ -94,6 +94,9 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
     }
     if request.resolved.flag("isolate_tuner_cache"):
         extra["FLAGGEMS_CACHE_DIR"] = str(cache / "tuner")
+    device = request.resolved.value("device")
+    if device and request.backend.visibility:
+        extra[request.backend.visibility[0]] = str(device)
     return WorkerSpec(
         side=side.label,
         interpreter=Path(manifest.interpreter),

@@ -177,6 +177,7 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         plugins=plugins,
         warmup_ms=_number(resolved.value("warmup")),
         rep_ms=_number(resolved.value("iter")),
+        direct_repeat=int(resolved.value("direct_repeat")),
         environment=request.environment,
         quick=resolved.flag("quick"),
         keep_binaries=resolved.flag("keep_binaries"),

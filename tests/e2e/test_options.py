@@ -1,0 +1,39 @@
+"""Options do what their help says."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from fakes.suites import PATHS, ToyProject, data, lines, make_table_backend
+
+
+@pytest.fixture
+def timed(project: ToyProject) -> dict[str, str]:
+    """The environment in which the backend `table` is known, which chooses devices by TOY_VISIBLE."""
+    backend = make_table_backend(project.root / "backend")
+    return {"PYTHONPATH": os.pathsep.join([*PATHS, str(backend)])}
+
+
+@pytest.mark.parametrize(("words", "variables"), [(("--device", "3"), {}), ((), {"ZL_DEVICE": "3"})])
+def test_a_device_is_the_only_visible_one(
+    project: ToyProject, timed: dict[str, str], words: tuple[str, ...], variables: dict[str, str]
+) -> None:
+    env = {**timed, **variables, "TOY_VISIBLE": "0,1,2,3"}
+    run = ("run", "toy", "--build", "x", "--backend", "table", "--quick", *words)
+    assert project.run(*run, env=env).code == 0
+    (shown,) = [line for line in project.run(*run, "--dry-run", env=env).out.splitlines() if "A: env " in line]
+    assert "TOY_VISIBLE=3 " in shown
+    assert "TOY_OTHER" not in shown
+    without = project.run("run", "toy", "--build", "x", "--quick", "--dry-run", *words, env=env)
+    assert "TOY_VISIBLE" not in without.out  # the compile backend has no device to choose
+
+
+@pytest.mark.parametrize(("backend", "calls"), [("table", 3), ("compile", 1)])
+def test_a_row_is_timed_as_often_as_asked(project: ToyProject, timed: dict[str, str], backend: str, calls: int) -> None:
+    run = ("run", "toy", "--build", "x", "--backend", backend, "--quick", "--direct-repeat", "3")
+    assert project.run(*run, env=timed).code == 0
+    assert len(project.journal()) == calls
+    (identity,) = project.runs.glob("toy_*/run_identity.json")
+    assert data(identity)["direct_repeat"] == 3
+    assert len(lines(identity.with_name("rows.jsonl"))) == 1
