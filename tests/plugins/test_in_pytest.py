@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from fakes.suites import PATHS, lines
-from zlbench_plugins.failures import DISK_FULL_EXIT
 from zlbench_plugins.worker import pytest_arguments
 
 from zlbench.cells import CellSpec
+from zlbench.errors import DISK_FULL_EXIT
 from zlbench.plugin_plan import plan
 
 pytest_plugins = ["pytester"]

@@ -11,9 +11,9 @@ import pytest
 from zlbench import store
 from zlbench.cells import CellOutcome, CellSpec, CellState
 from zlbench.engine.local import CellEnd
-from zlbench.errors import PreflightError
+from zlbench.errors import DISK_FULL_EXIT, PreflightError
 from zlbench.layout import CellRecords
-from zlbench.measure.runner import DISK_FULL_EXIT, Clock, classify, clear, finished_outcome
+from zlbench.measure.runner import Clock, classify, clear, finished_outcome
 
 ROW = {"op": "mm", "dtype": "float16", "shape": [64, 64], "shape_index": 0}
 GOOD, BAD = {**ROW, "status": "SUCCESS"}, {**ROW, "status": "FAILED", "error": "RuntimeError: broken"}
