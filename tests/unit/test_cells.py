@@ -23,7 +23,7 @@ shapes = st.recursive(numbers, lambda inner: st.lists(inner, max_size=3).map(tup
 words = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 specs = st.builds(
     lambda **changed: replace(BASE, **changed),
-    op=st.text(max_size=8), target=st.none() | st.text(max_size=8), dtypes=words, plugins=words,
+    op=st.text(max_size=8), target=st.none() | st.text(max_size=8), dtypes=words, plugins=words, environment=words,
     shapes=st.none() | st.lists(shapes, max_size=3).map(tuple), shape_file=st.none() | st.text(max_size=8),
     configs=st.sampled_from(["first", "all", "3"]), seed=st.integers(0, 2**40), warmup_ms=st.none() | st.integers(0, 9),
     quick=st.booleans(), keep_binaries=st.booleans(),
@@ -31,7 +31,7 @@ specs = st.builds(
 outcomes = st.builds(
     CellOutcome, state=st.sampled_from(CellState), returncode=st.integers(-64, 255),
     signal=st.none() | st.integers(1, 64), elapsed_s=st.floats(0, 1e6), rows_ok=st.integers(0, 99),
-    kernels=st.integers(0, 99), detail=st.text(max_size=20),
+    kernels=st.integers(0, 99), detail=st.text(max_size=20), markers=words,
 )  # fmt: skip
 
 
@@ -65,6 +65,11 @@ def test_an_outcome_survives_json(outcome: CellOutcome) -> None:
 
 def test_an_outcome_of_a_later_version_is_read() -> None:
     assert CellOutcome.from_json({"state": "OK", "returncode": 0, "joules": 1}).complete
+
+
+def test_a_marker_is_a_word_and_a_text() -> None:
+    outcome = CellOutcome(state=CellState.OK, returncode=0, markers=("SHAPES_NOT_IN_FORCE 3 rows of it", "BARE"))
+    assert outcome.marked() == [("SHAPES_NOT_IN_FORCE", "3 rows of it"), ("BARE", "")]
 
 
 def test_every_state_has_an_exit_code() -> None:

@@ -220,6 +220,11 @@ def test_nothing_missing_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_plugins_said_is_kept_once_each_on_one_line() -> None:
+    said = [{"event": "marker", "marker": "A_WORD", "text": text} for text in ("two\nlines", "two lines", "more")]
+    assert layout.markers(records([], planned(), *said)) == ("A_WORD two lines", "A_WORD more")
+
+
 def test_an_outcome_counts_each_kernel_once(cell: Path) -> None:
     write(cell / "rows.jsonl", [row(0, kernel(1)["kernel"]), row(1, kernel(1)["kernel"], status="FAILED")])
     write(cell / "events.jsonl", [planned([1, 64], [2, 64], [4, 64]), {"event": "foreign_cache_hit", "hash": "h"}])
