@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from fakes.suites import ToyProject, data
+from fakes.suites import ToyProject, data, lines
 
 
 def test_a_finished_screen_is_kept_whole_and_can_grow(project: ToyProject) -> None:
@@ -70,3 +70,42 @@ def test_a_screen_in_progress_is_left_alone(project: ToyProject) -> None:
     running.send(signal.SIGINT)
     assert running.end().code == 130
     assert data(project.screen / "status.json")["state"] == "interrupted"
+
+
+def test_an_interrupted_resume_loses_nothing_of_what_it_had_not_come_to(project: ToyProject) -> None:
+    crash = {"compiler": "y", "dtype": "float16", "shape": 3, "at": "call", "do": "segv"}
+    project.trouble({**crash, "op": "toy"}, {**crash, "op": "other"})
+    assert project.run("screen", "toy", "other", "third", "--jobs", "1").code == 6
+    root = project.screen
+    before = {path: path.read_bytes() for path in (root / "other").rglob("*") if path.is_file()}
+    table = {line.split("\t")[0]: line for line in (root / "screen.tsv").read_text().splitlines()}
+    project.trouble({**crash, "op": "toy", "shape": 2, "do": "interrupt_driver"})
+    assert project.run("screen", "--resume", str(root), "--jobs", "1").code == 130
+    assert len(lines(root / "toy" / "B" / "rows.jsonl")) == 1  # this one was started again
+    assert {path: path.read_bytes() for path in (root / "other").rglob("*") if path.is_file()} == before
+    kept = {line.split("\t")[0]: line for line in (root / "screen.tsv").read_text().splitlines()}
+    assert kept == {op: line for op, line in table.items() if op != "toy"}
+    cells = data(root / "status.json")["cells"]
+    assert {cell: entry["state"] for cell, entry in cells.items()} == {
+        "toy/A": "OK", "other/A": "OK", "other/B": "CRASH", "third/A": "OK", "third/B": "OK",
+    }  # fmt: skip
+    project.trouble()
+    assert project.run("screen", "--resume", str(root)).code == 0
+    assert {item["op"]: item["verdict"] for item in data(root / "screen.json")["operators"]} == dict.fromkeys(
+        ("toy", "other", "third"), "IR_CHANGED"
+    )
+
+
+def test_the_status_keeps_up_while_nothing_ends(project: ToyProject) -> None:
+    """Cells that end in quick succession are written soon, also when the next one takes long."""
+    project.trouble({"compiler": "y", "op": "third", "dtype": "float16", "shape": 1, "at": "call", "do": "hang"})
+    running = project.start("screen", "toy", "other", "third", "--jobs", "1")
+    until = time.monotonic() + 30
+    cells: list[str] = []
+    while len(cells) < 5 and time.monotonic() < until:
+        time.sleep(0.05)
+        found = list(project.runs.glob("screen_*/status.json"))
+        cells = list(data(found[0])["cells"]) if found else []
+    running.send(signal.SIGINT)
+    assert running.end().code == 130
+    assert cells == ["toy/A", "toy/B", "other/A", "other/B", "third/A"]

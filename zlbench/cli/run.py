@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from zlbench import store
@@ -10,14 +11,14 @@ from zlbench.cells import CellOutcome, CellSpec, CellState, read_json_lines
 from zlbench.cli.app import App
 from zlbench.cli.dry import build_lines
 from zlbench.cli.listing import list_operators
-from zlbench.cli.main import finish
+from zlbench.cli.main import finish, show_log
 from zlbench.cli.rows import row_lines
 from zlbench.cost_table import Cost, side_totals
 from zlbench.errors import ExitCode
 from zlbench.measure.prepare import Prepared, make_work_dir, prepare, tidy_work_dir, worker_specs
+from zlbench.measure.progress import progress_line
 from zlbench.measure.request import Request, make_cells, make_request
 from zlbench.measure.runner import CellRunner, Clock, Finished
-from zlbench.screen.command import progress_line
 from zlbench.settings import side_of
 from zlbench.suite.names import safe_dirname
 from zlbench.text import columns, plural, seconds
@@ -43,6 +44,9 @@ def run(app: App) -> ExitCode:
                    "rows": read_json_lines(Path(f.spec.out_dir) / "rows.jsonl")} for f in done])  # fmt: skip
     else:
         _show(app, done)
+    if resolved.flag("debug"):
+        for item in done:
+            show_log(None if item.outcome.complete else Path(item.spec.out_dir) / "run.log")
     for line in request.unread:
         app.talk(f"note: {line}")
     code = _code([item.outcome for item in done])
@@ -81,14 +85,13 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
             app.talk(runner.coster.unavailable)
     except KeyboardInterrupt:
         app.talk(f"interrupted: {len(done)} of {plural(len(cells), 'operator')} finished, kept in {app.runs}")
+        shutil.rmtree(work, ignore_errors=True)
         raise
     finally:
+        # Where an error goes up from here, the workers' logs stay: it names them.
         tidy_work_dir(request, work)
-        for log in work.glob("worker_*.log"):
-            # Worth keeping only where the worker itself said something.
-            log.unlink()
-        work.rmdir()
         _remove_empty(cells)
+    shutil.rmtree(work, ignore_errors=True)
     return done
 
 

@@ -113,21 +113,24 @@ class LocalEngine:
         self._lanes = {worker.side: _Lane(worker=worker, queue=deque()) for worker in workers}
         self._check = check
         self._jobs = 1
+        self._begin: Callable[[CellSpec], None] = lambda _: None
         self._timeout_s = cell_timeout_s
         self._grace_s = grace_s
         self._number: dict[str, int] = {}
         """Place of each cell in the plan."""
 
     def run(
-        self, cells: Sequence[CellSpec], *, jobs: int, tick: Callable[[], None] = lambda: None
-    ) -> Iterator[CellEnd]:
+        self, cells: Sequence[CellSpec], *, jobs: int, begin: Callable[[CellSpec], None] = lambda _: None,
+        tick: Callable[[], None] = lambda: None,
+    ) -> Iterator[CellEnd]:  # fmt: skip
         """Run every cell and yield each as it ends; whatever happens, no process of ours is alive afterwards.
 
         Args:
             jobs: cells at a time over all sides; 1 where a card is measured.
+            begin: told of a cell right before it is started; may make its directory.
             tick: called at least twice a second.
         """
-        self._jobs = max(1, jobs)
+        self._jobs, self._begin = max(1, jobs), begin
         for number, cell in enumerate(cells):
             self._lanes[cell.side].queue.append(cell)
             self._number[cell.cell] = number
@@ -178,6 +181,7 @@ class LocalEngine:
 
     def _start(self, lane: _Lane, spec: CellSpec) -> None:
         assert lane.resident is not None
+        self._begin(spec)
         running = _Running(spec=spec, marker=proctree.new_marker(), started=time.monotonic())
         lane.running[spec.cell] = running
         try:
@@ -260,11 +264,13 @@ class LocalEngine:
 
 def _cannot_start(worker: WorkerSpec, why: str) -> PreflightError:
     last = _last_line(worker.log)
-    return PreflightError(
+    error = PreflightError(
         f"side {worker.side}: {worker.interpreter} could not be made ready: {why}",
         check="worker-starts",
         hint=f"Its last words: {last or 'none'}\nThe whole log: {worker.log}",
     )
+    error.log = worker.log
+    return error
 
 
 def _last_line(log: Path) -> str:

@@ -40,15 +40,18 @@ class CellRunner:
 
     Args:
         on_finished: told of every finished cell, in the order in which they end, in the main thread.
+        on_begin: told of a cell right before it is started and its directory is emptied.
+        on_tick: called at least twice a second while cells run.
     """
 
     def __init__(
         self, request: Request, prepared: Prepared, workers: Sequence[WorkerSpec], *, jobs: int,
-        on_finished: Callable[[Finished], None],
+        on_finished: Callable[[Finished], None], on_begin: Callable[[CellSpec], None] = lambda _: None,
+        on_tick: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._request = request
         self._prepared = prepared
-        self._on_finished = on_finished
+        self._on_finished, self._on_begin, self._on_tick = on_finished, on_begin, on_tick
         self._facts = SuiteFacts(request.provider)
         self._sides = {side.label: side for side in request.sides}
         self._engine = LocalEngine(
@@ -71,13 +74,10 @@ class CellRunner:
             if known is not None:
                 self._on_finished(Finished(spec=spec, outcome=known, reused=True))
             else:
-                clear(Path(spec.out_dir))
                 missing.append(spec)
         with terminable(), ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish") as pool:
             try:
                 suspects = self._run_cells(missing, pool, self._jobs)
-                for spec in suspects:
-                    clear(Path(spec.out_dir))
                 # Alone, whoever kills its worker is found, and the others get their rows.
                 self._run_cells(suspects, pool, 1)
             except KeyboardInterrupt:
@@ -89,7 +89,7 @@ class CellRunner:
     def _run_cells(self, cells: Sequence[CellSpec], pool: ThreadPoolExecutor, jobs: int) -> list[CellSpec]:
         """Run cells and report them as they finish; returns those whose worker died while several were running."""
         suspects = []
-        for end in self._engine.run(cells, jobs=jobs, tick=self._collect):
+        for end in self._engine.run(cells, jobs=jobs, begin=self._begin, tick=self._tick):
             if end.worker_died and end.beside_others:
                 suspects.append(end.spec)
                 continue
@@ -99,6 +99,15 @@ class CellRunner:
                 raise store.disk_full(Path(end.spec.out_dir))
         self._collect(wait=True)
         return suspects
+
+    def _begin(self, spec: CellSpec) -> None:
+        """Only now, not for all at once: whoever interrupts this has lost nothing of cells that had not begun."""
+        self._on_begin(spec)
+        clear(Path(spec.out_dir))
+
+    def _tick(self) -> None:
+        self._collect()
+        self._on_tick()
 
     def _check(self, side: str, observed: Mapping[str, object]) -> None:
         check_imported(side, self._prepared.manifests[side], Observed.from_dict(dict(observed)))
@@ -126,10 +135,15 @@ class CellRunner:
         return Finished(spec=end.spec, outcome=outcome)
 
 
+def stored_outcome(cell_dir: Path) -> CellOutcome | None:
+    """How a cell ended the last time, well or not; None where it has not ended."""
+    data = store.read_json(cell_dir / store.RESULT)
+    return CellOutcome.from_json(data) if data else None
+
+
 def finished_outcome(cell_dir: Path) -> CellOutcome | None:
     """Outcome of a cell that need not run again."""
-    data = store.read_json(cell_dir / store.RESULT)
-    outcome = CellOutcome.from_json(data) if data else None
+    outcome = stored_outcome(cell_dir)
     return outcome if outcome is not None and (outcome.complete or outcome.state is CellState.OP_FAILED) else None
 
 

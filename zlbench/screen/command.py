@@ -15,12 +15,13 @@ from zlbench.cells import CellOutcome, CellSpec, CellState
 from zlbench.cost_table import read_costs
 from zlbench.errors import ExitCode
 from zlbench.measure.prepare import Prepared, make_work_dir, tidy_work_dir, worker_specs
+from zlbench.measure.progress import progress_line
 from zlbench.measure.request import Request, make_cells
-from zlbench.measure.runner import CellRunner, Clock, Finished
+from zlbench.measure.runner import CellRunner, Clock, Finished, finished_outcome, stored_outcome
 from zlbench.pair import judge_pair
 from zlbench.screen import table
 from zlbench.screen.ending import exit_code
-from zlbench.text import plural, seconds
+from zlbench.text import plural
 
 CACHE = ".cache"
 _STATUS_INTERVAL_S = 1.0
@@ -42,9 +43,14 @@ class Screen:
     talk: Callable[[str], None]
     lines: dict[str, table.Line] = field(default_factory=dict)
     outcomes: dict[str, dict[str, CellOutcome]] = field(default_factory=dict)
+    earlier: dict[str, dict[str, CellOutcome]] = field(default_factory=dict)
+    """Outcomes of an earlier try whose cells have not been started again."""
     clock: Clock = field(init=False)
     notes: list[str] = field(default_factory=list)
     status_written: float = -_STATUS_INTERVAL_S
+    status_behind: bool = False
+    table_behind: bool = False
+    """Whether more is known than what is on the disk."""
 
     def run(self, jobs: int) -> None:
         """Measure and judge; every judged operator is on the disk before the next is looked at."""
@@ -52,47 +58,74 @@ class Screen:
         self.clock = Clock(len(cells), jobs)
         self.notes += self.request.unread
         store.write_json(self.root / "plan.json", plan_data(self.request, self.prepared, cells))
+        self._remember(cells)
         self.write_status("running")
         work = self.root / CACHE
         make_work_dir(self.request, work)
         runner = CellRunner(
             self.request, self.prepared, worker_specs(self.request, self.prepared, work_dir=work, env=self.env),
-            jobs=jobs, on_finished=self._finished,
+            jobs=jobs, on_finished=self._finished, on_begin=self._begin, on_tick=self._tick,
         )  # fmt: skip
         try:
             runner.run(cells)
         finally:
             tidy_work_dir(self.request, work)
         # Costs come in one go at the end: a disassembler takes as long to start as for a thousand kernels.
-        # An operator that could not be judged has none: sums over unequal sets of kernels would look like a change.
-        self.lines = {
-            pair: line if line.judgement.failed else replace(line, costs=read_costs(self.root / pair))
-            for pair, line in self.lines.items()
-        }
-        store.write_text(self.root / "screen.tsv", table.to_tsv(self.sorted_lines()))
+        self.lines = {pair: self._with_costs(pair, line) for pair, line in self.lines.items()}
+        self._write_table()
         if runner.coster.unavailable:
             self.notes.append(runner.coster.unavailable)
+
+    def _remember(self, cells: Sequence[CellSpec]) -> None:
+        """Keep what an earlier try found in operators that did not end well, until their cells are started again."""
+        for spec in cells:
+            outcome = stored_outcome(Path(spec.out_dir))
+            if outcome is not None:
+                self.earlier.setdefault(_pair(spec), {})[spec.side] = outcome
+        again = {_pair(spec): spec for spec in cells if finished_outcome(Path(spec.out_dir)) is None}
+        for pair, spec in again.items():
+            if len(self.earlier.get(pair, {})) == len(self.request.sides):
+                self.lines[pair], _ = self._line(pair, spec, costs=True)
+
+    def _begin(self, spec: CellSpec) -> None:
+        pair = _pair(spec)
+        self.earlier.get(pair, {}).pop(spec.side, None)
+        if self.lines.pop(pair, None) is not None or self.table_behind:
+            self._write_table()
+
+    def _tick(self) -> None:
+        if self.status_behind:
+            self.write_status("running")
 
     def _finished(self, finished: Finished) -> None:
         spec, outcome = finished.spec, finished.outcome
         self.clock.note(None if finished.reused else outcome.elapsed_s)
         self.talk(progress_line(self.clock, spec, outcome, reused=finished.reused))
-        pair = spec.cell.rpartition("/")[0]
+        pair = _pair(spec)
         sides = self.outcomes.setdefault(pair, {})
         sides[spec.side] = outcome
         if len(sides) == len(self.request.sides):
-            self._judge(pair, spec)
-        self.write_status("running")
+            self.lines[pair], notes = self._line(pair, spec, costs=finished.reused)
+            self.notes += notes
+            self.table_behind = True
+        if self.table_behind and not finished.reused:
+            # What was finished before comes all at once, and lies in the table already.
+            self._write_table()
+        # After the last cell come the costs, without a tick.
+        self.write_status("running", at_once=self.clock.done == self.clock.total)
 
-    def _judge(self, pair: str, spec: CellSpec) -> None:
-        """Judge one operator and put the table on the disk."""
+    def _line(self, pair: str, spec: CellSpec, *, costs: bool) -> tuple[table.Line, Sequence[str]]:
+        """Judge one operator from its files; returns its line and what is to be noted.
+
+        Args:
+            costs: whether they are known already, from an earlier try.
+        """
         resolved = self.request.resolved
         found = judge_pair(
             self.root / pair, op=spec.op, axis=self.request.axis, allow_mismatch=resolved.flag("allow_caliber_mismatch")
         )
-        self.notes += found.notes
         selection = next(item for item in self.request.selections if item.op == spec.op)
-        self.lines[pair] = table.Line(
+        line = table.Line(
             op=spec.op,
             op_file=selection.benchmark.stem,
             dtypes=" ".join(spec.dtypes),
@@ -103,7 +136,15 @@ class Screen:
             judgement=found.judgement,
             caliber=found.identity.caliber.columns() if found.identity is not None else {},
         )
+        return self._with_costs(pair, line) if costs else line, found.notes
+
+    def _with_costs(self, pair: str, line: table.Line) -> table.Line:
+        """An operator that could not be judged has none: sums over unequal sets of kernels would look like a change."""
+        return line if line.judgement.failed else replace(line, costs=read_costs(self.root / pair))
+
+    def _write_table(self) -> None:
         store.write_text(self.root / "screen.tsv", table.to_tsv(self.sorted_lines()))
+        self.table_behind = False
 
     def sorted_lines(self) -> list[table.Line]:
         """Judged operators in the order of the plan."""
@@ -116,15 +157,17 @@ class Screen:
         complete = len(lines) == len(self.request.selections) * len(self.request.targets) and not self.request.unread
         return exit_code(lines, self.request.axis, complete=complete)
 
-    def write_status(self, state: str, code: ExitCode | None = None, error: str = "") -> None:
+    def write_status(self, state: str, code: ExitCode | None = None, error: str = "", *, at_once: bool = False) -> None:
         """Write status.json: what a script reads instead of nox's exit status.
 
-        It holds every cell, so while cells end in quick succession it is written once a second at most.
+        It holds every cell, so while cells end in quick succession it is written once a second at most; what is
+        held back then follows with a later tick.
         """
         now = time.monotonic()
-        if state == "running" and now - self.status_written < _STATUS_INTERVAL_S:
+        if state == "running" and not at_once and now - self.status_written < _STATUS_INTERVAL_S:
+            self.status_behind = True
             return
-        self.status_written = now
+        self.status_written, self.status_behind = now, False
         store.write_json(self.root / store.STATUS, self.status(state, code, error))
 
     def status(self, state: str, code: ExitCode | None = None, error: str = "") -> dict[str, Any]:
@@ -140,14 +183,23 @@ class Screen:
             "sides": {side.label: self._side_status(side.label) for side in self.request.sides},
             "cells": {
                 f"{pair}/{side}": {**outcome.to_json(), "exit_code": int(outcome.exit_code)}
-                for pair, sides in self.outcomes.items()
+                for pair, sides in self._known().items()
                 for side, outcome in sides.items()
             },
             "notes": self.notes,
         }
 
     def _side_status(self, label: str) -> dict[str, Any]:
-        return side_status([sides[label] for sides in self.outcomes.values() if label in sides])
+        return side_status([sides[label] for sides in self._known().values() if label in sides])
+
+    def _known(self) -> dict[str, dict[str, CellOutcome]]:
+        """Outcomes of this try, and of an earlier one where this has not come to them."""
+        pairs = dict.fromkeys((*self.earlier, *self.outcomes))
+        return {pair: {**self.earlier.get(pair, {}), **self.outcomes.get(pair, {})} for pair in pairs}
+
+
+def _pair(spec: CellSpec) -> str:
+    return spec.cell.rpartition("/")[0]
 
 
 def side_status(outcomes: Sequence[CellOutcome]) -> dict[str, Any]:
@@ -167,21 +219,6 @@ def side_status(outcomes: Sequence[CellOutcome]) -> dict[str, Any]:
         "detail": "" if first is None else first.detail,
         "finished": len(outcomes),
     }
-
-
-def progress_line(clock: Clock, spec: CellSpec, outcome: CellOutcome, *, reused: bool) -> str:
-    """``[1/6] A topk       24 kernels    8.1 s``; a cell that did not end well says how."""
-    width = len(str(clock.total))
-    target = f" {spec.target}" if "@" in spec.cell else ""
-    text = f"[{clock.done:>{width}}/{clock.total}] {spec.side} {spec.op + target:<24} {outcome.kernels:>4} kernels"
-    took = "kept" if reused else seconds(outcome.elapsed_s)
-    text += f" {took:>9}"
-    if outcome.state is not CellState.OK:
-        text += f"   {outcome.state.value} {outcome.detail}"[:200]
-    left = clock.left_s
-    if left is not None and clock.done < clock.total:
-        text += f"   left about {seconds(left)}"
-    return text
 
 
 def _compilers(prepared: Prepared) -> tuple[list[str], list[str]]:
