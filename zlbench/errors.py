@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from enum import IntEnum
+from pathlib import Path
 
 DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says where nothing more can be written."""
@@ -41,6 +42,8 @@ class ZlbenchError(Exception):
     """
 
     code = ExitCode.OP_FAILED
+    log: Path | None = None
+    """Log of the process that it is about, whose end --debug shows."""
 
     def __init__(self, message: str, *, hint: str = "", marker: str = "") -> None:
         super().__init__(message)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TextIO
 
 _ASCII = str.maketrans({"→": "->", "·": "-", "…": "...", "−": "-", "±": "+-", "×": "x", "µ": "u", "✓": "ok"})
@@ -48,6 +49,14 @@ def seconds(value: float) -> str:
 def plural(count: int, noun: str) -> str:
     """``1 operator``, ``3 operators``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def tail(path: Path, count: int) -> list[str]:
+    """Return the last lines of a log; none where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()[-count:]
+    except OSError:
+        return []
 
 
 def say(text: str = "", *, to: TextIO | None = None) -> None:

@@ -37,3 +37,27 @@ def test_a_row_is_timed_as_often_as_asked(project: ToyProject, timed: dict[str, 
     (identity,) = project.runs.glob("toy_*/run_identity.json")
     assert data(identity)["direct_repeat"] == 3
     assert len(lines(identity.with_name("rows.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("command", ["screen", "run"])
+def test_debug_shows_the_log_of_what_failed(project: ToyProject, command: str) -> None:
+    project.trouble({"op": "toy", "dtype": "float16", "shape": 2, "at": "call", "do": "segv"})
+    quiet = project.run(command, "toy", "other", "--jobs", "1")
+    assert (quiet.code, "run.log:" in quiet.text) == (6, False)
+    loud = project.run(command, "toy", "other", "--jobs", "1", "--debug")
+    assert loud.code == 6
+    shown = [line for line in loud.err.splitlines() if line.endswith("run.log:")]
+    assert len(shown) == (2 if command == "screen" else 1)  # toy on each side; other went well
+    assert all("toy" in line and line.startswith("the last ") for line in shown)
+    assert 0 < loud.err.count("  | ") <= 80
+
+
+def test_debug_shows_the_log_of_a_worker_that_did_not_start(project: ToyProject) -> None:
+    leak = project.root / "leak"
+    leak.mkdir()
+    (leak / "pytest.py").write_text("raise ImportError('another pytest')\n")
+    env = {"PYTHONPATH": os.pathsep.join([*PATHS, str(leak)])}
+    ended = project.run("run", "toy", "--build", "x", "--debug", env=env)
+    assert ended.code == 3
+    assert "worker_A.log:" in ended.err
+    assert "  | ImportError: another pytest" in ended.err

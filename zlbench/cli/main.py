@@ -17,7 +17,9 @@ from zlbench.errors import DISK_FULL_ERRNOS, ExitCode, ZlbenchError
 from zlbench.nearest import unknown
 from zlbench.settings import format_help, load_project, program_of, resolve
 from zlbench.store import disk_error
-from zlbench.text import say
+from zlbench.text import plural, say, tail
+
+LOG_LINES = 40
 
 SUMMARIES: Mapping[str, str] = {
     "screen": "Which operators does the change touch? One pair per operator, verdict from IR and machine code.",
@@ -45,6 +47,7 @@ def main(argv: Sequence[str] | None = None, *, env: Mapping[str, str] | None = N
     except ZlbenchError as error:
         if debug:
             say(traceback.format_exc())
+            show_log(error.log)
         return report_error(error)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -57,6 +60,15 @@ def main(argv: Sequence[str] | None = None, *, env: Mapping[str, str] | None = N
         say(f"zlbench: internal fault: {type(error).__name__}: {error}")
         say("         Please report it with the output of the same command and --debug.")
         return finish(ExitCode.OP_FAILED)
+
+
+def show_log(log: Path | None) -> None:
+    """Show the end of a measured process's own output, which is what --debug is asked for."""
+    lines = tail(log, LOG_LINES) if log is not None else []
+    if lines:
+        say(f"the last {plural(len(lines), 'line')} of {log}:")
+        for line in lines:
+            say(f"  | {line}")
 
 
 def _dispatch(words: list[str], env: Mapping[str, str]) -> ExitCode:

@@ -12,7 +12,7 @@ from zlbench.cells import CellState
 from zlbench.cli.app import App
 from zlbench.cli.dry import build_lines, known_manifests
 from zlbench.cli.listing import list_operators
-from zlbench.cli.main import finish
+from zlbench.cli.main import finish, show_log
 from zlbench.errors import ExitCode, PartialError, PreflightError, UsageError, ZlbenchError
 from zlbench.judge import Verdict
 from zlbench.measure.prepare import Prepared, prepare
@@ -61,6 +61,10 @@ def _screen(app: App, request: Request, root: Path) -> ExitCode:
     app.talk()
     code = _run_to_the_end(screen, app)
     _show(app, screen, code)
+    if app.resolved.flag("debug"):
+        for pair, sides in screen.outcomes.items():
+            for side, outcome in sides.items():
+                show_log(None if outcome.complete else root / pair / side / "run.log")
     return ExitCode(finish(code))
 
 
