@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -113,6 +114,15 @@ def hold(root: Path) -> Iterator[None]:
 
 
 def newest(root: Path, stem: str, *, having: str) -> Path | None:
-    """Return the newest run directory of a kind that holds a certain file."""
+    """Return the run directory of a kind that was started last and holds a certain file.
+
+    By the time in its name: work on an older one afterwards (a rescore) does not make it the newest.
+    """
     found = [path for path in root.glob(f"{stem}_*") if (path / having).is_file()]
-    return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+    return max(found, key=lambda path: _started(path.name[len(stem) + 1 :]), default=None)
+
+
+def _started(stamp: str) -> tuple[str, int, str]:
+    """Sort key of ``20261129-142210`` and ``20261129-142210-2``; a name that somebody made up comes first."""
+    match = re.fullmatch(r"(\d{8}-\d{6})(?:-(\d+))?", stamp)
+    return (match[1], int(match[2] or 1), "") if match else ("", 0, stamp)

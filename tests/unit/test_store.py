@@ -131,11 +131,20 @@ def test_a_run_directory_belongs_to_one_at_a_time(tmp_path: Path) -> None:
         assert store.newest(tmp_path.parent, tmp_path.name, having=".lock") is None
 
 
-def test_the_newest_run_is_the_one_changed_last_that_holds_the_file(tmp_path: Path) -> None:
-    for second, name in enumerate(("screen_2", "screen_1", "screen_3", "run_4")):
+def test_the_newest_run_is_the_one_started_last_that_holds_the_file(tmp_path: Path) -> None:
+    day = "screen_20261129"
+    names = (
+        f"{day}-120001-2",
+        f"{day}-120001-10",
+        f"{day}-120000",
+        f"{day}-120002",
+        "screen_zebra",
+        "run_20271129-120000",
+    )
+    for second, name in enumerate(names):
         (tmp_path / name).mkdir()
-        if name != "screen_3":
+        if name != f"{day}-120002":
             (tmp_path / name / "plan.json").write_text(json.dumps({}))
         os.utime(tmp_path / name, (second, second))
-    assert store.newest(tmp_path, "screen", having="plan.json") == tmp_path / "screen_1"
+    assert store.newest(tmp_path, "screen", having="plan.json") == tmp_path / f"{day}-120001-10"
     assert store.newest(tmp_path / "absent", "screen", having="plan.json") is None

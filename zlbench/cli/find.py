@@ -9,6 +9,11 @@ from zlbench.cli.app import App
 from zlbench.errors import UsageError
 
 
+def newest_screen(app: App) -> Path | None:
+    """The screen that is meant where nobody names one."""
+    return store.newest(app.runs, "screen", having="screen.tsv")
+
+
 def find_screen(app: App, given: Path | None = None) -> Path:
     """Return a screen's directory.
 
@@ -20,7 +25,7 @@ def find_screen(app: App, given: Path | None = None) -> Path:
         if not (root / "screen.tsv").is_file():
             raise UsageError(f"{root} holds no screen.tsv", hint="Give the directory of a screen, runs/screen_….")
         return root
-    found = store.newest(app.runs, "screen", having="screen.tsv")
+    found = newest_screen(app)
     if found is None:
         raise UsageError(f"no screen in {app.runs}", hint="Make one: nox -s screen -- topk fft   (or give --out DIR)")
     return found

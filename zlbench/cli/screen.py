@@ -11,6 +11,7 @@ from zlbench import store
 from zlbench.cells import CellState
 from zlbench.cli.app import App
 from zlbench.cli.dry import build_lines, known_manifests
+from zlbench.cli.find import newest_screen
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish, show_log
 from zlbench.errors import ExitCode, PartialError, PreflightError, UsageError, ZlbenchError
@@ -21,7 +22,7 @@ from zlbench.measure.runner import finished_outcome
 from zlbench.screen import table
 from zlbench.screen.command import CACHE, Screen, header, plan_data, side_status
 from zlbench.screen.resume import refuse_other_question, with_planned_operators, words_again
-from zlbench.settings import axis_of
+from zlbench.settings import SourceKind, axis_of
 from zlbench.text import plural, seconds
 
 
@@ -181,17 +182,20 @@ def _show(app: App, screen: Screen, code: ExitCode) -> None:
         app.result(note)
     app.result(table.summary(lines, seconds(screen.clock.took_s)))
     app.result(str(_relative(screen.root / "screen.tsv", app.cwd)))
-    for text in _next_steps(app, lines):
+    for text in _next_steps(app, lines, screen.root):
         app.result(text)
 
 
-def _next_steps(app: App, lines: Sequence[table.Line]) -> list[str]:
+def _next_steps(app: App, lines: Sequence[table.Line], root: Path) -> list[str]:
     """What one would do next, as commands to paste."""
     steps = []
     changed = [line for line in table.by_urgency(lines) if line.judgement.changed_kernels]
     failed = [line for line in lines if line.judgement.failed]
     if changed:
-        steps.append(f"look:  {app.hint('diff', changed[0].op)}")
+        # Named where `diff` alone would look at another one.
+        found = app.resolved.source("out").kind is not SourceKind.COMMAND_LINE and newest_screen(app) == root
+        screen = () if found else ("--screen", str(_relative(root, app.cwd)))
+        steps.append(f"look:  {app.hint('diff', changed[0].op, *screen)}")
     if failed:
         steps.append(f"why:   {app.hint('explain', failed[0].judgement.verdict.value)}")
     return steps
