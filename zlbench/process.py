@@ -44,6 +44,8 @@ class Command:
         stdout: file that standard output and standard error are appended to; None captures them.
         timeout_s: seconds until the group is asked to end; None means no limit.
         grace_s: seconds between asking (SIGTERM) and ending (SIGKILL).
+        starts_none: the program starts no processes itself, so that its group is all that there is to end. Spares the
+            search for descendants, which takes as long as a quick tool.
     """
 
     argv: tuple[str, ...]
@@ -53,6 +55,7 @@ class Command:
     stdout: Path | None = None
     timeout_s: float | None = None
     grace_s: float = 30.0
+    starts_none: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,18 +90,20 @@ class Child:
         self.marker = proctree.new_marker()
         self.started = time.monotonic()
         self._survivors: tuple[int, ...] = ()
-        proctree.adopt_orphans()
+        if not command.starts_none:
+            proctree.adopt_orphans()
         env = {**command.env, **(env or {}), proctree.MARKER: self.marker}
         # Files, not pipes: a grandchild that keeps a pipe open cannot hold the driver up.
         self._captured = () if command.stdout else (_memory_file(), _memory_file())
         try:
-            self._process = _popen(command, env, fds, self._captured)
+            with proctree.starting():
+                self._process = _popen(command, env, fds, self._captured)
+                self.pid = self._process.pid
+                proctree.register(self.pid)
         except BaseException:
             for file in self._captured:
                 file.close()
             raise
-        self.pid = self._process.pid
-        proctree.register(self.pid)
         self.pidfd = _pidfd(self.pid)
 
     def wait(self, timeout_s: float | None) -> bool:
@@ -128,7 +133,10 @@ class Child:
                 self.wait(grace_s)
         finally:
             # Also when a second Ctrl-C cuts the wait short.
-            self._survivors = proctree.kill_tree(self.marker, self.pid)
+            if not self.command.starts_none:
+                self._survivors = proctree.kill_tree(self.marker, self.pid)
+            elif not self.wait(0):
+                os.killpg(self.pid, signal.SIGKILL)
             if self.wait(1.0):
                 self._process.wait()
 

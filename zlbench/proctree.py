@@ -6,9 +6,11 @@ or by its ancestry; the driver is made the *subreaper*, so orphans come to it an
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
+import threading
 import time
 import uuid
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 MARKER = "ZL_CELL"
 
@@ -28,6 +30,7 @@ _KILL_PATIENCE_S = 10.0
 # PyDLL keeps the interpreter lock: between fork and exec no other thread exists that could give it back.
 _libc = ctypes.PyDLL(None, use_errno=True)
 
+_start_lock = threading.Lock()
 _roots: set[int] = set()
 """Children of this process that `zlbench.process` started and will itself wait for."""
 _foreign: set[int] = set()
@@ -76,6 +79,13 @@ def adopt_orphans() -> None:
 def keep_orphans() -> None:
     """Have orphaned descendants come to this process as long as it lives; a fork does not inherit this."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def starting() -> Iterator[None]:
+    """Start and register a child inside: another thread that reaps orphans meanwhile must not take it for one."""
+    with _start_lock:
+        yield
 
 
 def register(pid: int) -> None:
@@ -175,8 +185,9 @@ def kill_tree(marker: str, root: int = 0, *, patience_s: float = _KILL_PATIENCE_
     until = time.monotonic() + patience_s
     seen: set[int] = set()
     while True:
-        entries = table()
-        seen |= victims(marker, root, entries) | _dead_orphans(entries)
+        with _start_lock:
+            entries = table()
+            seen |= victims(marker, root, entries) | _dead_orphans(entries)
         left = [entry for entry in entries if entry.pid in seen]
         for entry in left:
             if entry.state not in _GONE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,8 @@ from zlbench.code.costs import (
     parse_resource_usage,
 )
 from zlbench.code.sass import parse_sass, without_padding
+from zlbench.code.tools import run_tool
+from zlbench.process import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +125,7 @@ class Tools:
             (self.bindir / name).touch(mode=0o755)
         self.calls: list[list[str]] = []
 
-    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def run(self, command: Sequence[str]) -> Outcome:
         self.calls.append([Path(command[0]).name, *command[1:]])
         data = Path(command[-1]).read_bytes()
         if "-res-usage" in command:
@@ -132,7 +134,10 @@ class Tools:
             out = "" if "SM80a" in command else self.listing(data)
         else:
             out = "        /*0000*/  ODD ;\n" if b"alone" in data else ""
-        return subprocess.CompletedProcess(command, 0 if out else 1, out, "" if out else "cannot read it\nmore")
+        return Outcome(
+            returncode=0 if out else 1, signal=None, timed_out=False, interrupted=False, elapsed_s=0.0, stdout=out,
+            stderr="" if out else "cannot read it\nmore",
+        )  # fmt: skip
 
     @staticmethod
     def listing(code: bytes) -> str:
@@ -218,9 +223,32 @@ def test_a_missing_tool_says_where_it_comes_from(tmp_path: Path, tools: Tools) -
 def test_a_tool_that_cannot_start(tmp_path: Path, tools: Tools) -> None:
     paths = write(tmp_path, {"k.cubin": cubin([EXIT])})
     (tools.bindir / "nvdisasm").write_text("not a program")
-    with pytest.raises(CostsUnavailableError, match="cannot be started"):
+    with pytest.raises(CostsUnavailableError, match="cannot start .*nvdisasm"):
         cubin_costs(paths[0], tools.bindir)
 
 
 def test_where_a_triton_package_keeps_the_tools() -> None:
     assert nvidia_bindir(Path("/x/triton")) == Path("/x/triton/backends/nvidia/bin")
+
+
+def script(folder: Path, text: str) -> str:
+    path = folder / "tool"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_tools_run_side_by_side_and_keep_their_output_apart(tmp_path: Path) -> None:
+    tool = script(tmp_path, 'echo "$1"; echo "no $1" >&2; exit "$1"')
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda number: run_tool([tool, str(number)]), range(60)))
+    assert [(one.returncode, one.stdout, one.stderr) for one in done] == [(n, f"{n}\n", f"no {n}\n") for n in range(60)]
+
+
+def test_a_tool_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zlbench.code.tools._SECONDS", 0.2)
+    tool = script(tmp_path, "echo $$ >pid; exec sleep 600")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CostsUnavailableError, match="did not end"):
+        run_tool([tool])
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from zlbench.code.amdgcn import amdgcn_costs
@@ -13,7 +14,7 @@ from zlbench.code.sass import first_line, opcodes_alone, opcodes_together, read_
 from zlbench.code.tools import Run, nvidia_bindir, run_tool, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = [
@@ -75,7 +76,7 @@ def cubin_costs_many(
             return None
 
     images = [image for path in paths if (image := attempt(path, read_image))]
-    with ThreadPoolExecutor(max(1, workers)) as pool:
+    with _pool(workers) as pool:
         together = pool.submit(opcodes_together, images, nvdisasm, run)
         usages = pool.map(lambda image: attempt(image.path, lambda path: _usage(path, cuobjdump, run)), images)
         codes = together.result()
@@ -93,6 +94,17 @@ def cubin_costs_many(
                 raise failed[path]
             on_failure(path, failed[path])
     return found
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that, when somebody presses Ctrl-C, begin nothing more of what they were given."""
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def parse_resource_usage(text: str) -> ResourceUsage | None:

@@ -18,11 +18,11 @@ from zlbench.code.elf import ElfError, sections
 from zlbench.code.model import CostsUnavailableError
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from zlbench.code.tools import Run
+    from zlbench.process import Outcome
 
 # Volta and later: opcode and operand form in bits 0 to 11, predicate, registers and immediates, modifiers in
 # bits 72 to 104, scheduling. Compared with listings of whole files, this told every opcode of every kernel
@@ -108,7 +108,7 @@ def without_padding(codes: Sequence[str]) -> list[str]:
     return list(codes[:end])
 
 
-def first_line(done: subprocess.CompletedProcess[str]) -> str:
+def first_line(done: Outcome) -> str:
     """What a tool complained about, in one line."""
     lines = (done.stderr or done.stdout).strip().splitlines()
     return lines[0] if lines else f"exit code {done.returncode}, no output"

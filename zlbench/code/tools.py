@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from zlbench.code.model import CostsUnavailableError
+from zlbench.errors import PreflightError
+from zlbench.process import Command, Outcome, run
 
-if TYPE_CHECKING:
-    from pathlib import Path
+Run = Callable[[Sequence[str]], Outcome]
 
-Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
-
-_SECONDS = 120
+_SECONDS = 120.0
 
 
 def nvidia_bindir(triton_package: Path) -> Path:
@@ -38,17 +36,18 @@ def tool(bindir: Path, name: str) -> Path:
     return path
 
 
-def run_tool(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a binary tool and keep its output, whatever it returns.
+def run_tool(command: Sequence[str]) -> Outcome:
+    """Run a binary tool and keep its output, whatever it returns. Several threads may do so at a time.
 
     Raises:
         CostsUnavailableError: it cannot be started, or does not end.
     """
     try:
-        return subprocess.run(
-            list(command), capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+        outcome = run(
+            Command(argv=tuple(command), env=os.environ, cwd=Path(), timeout_s=_SECONDS, grace_s=0.0, starts_none=True)
         )
-    except subprocess.TimeoutExpired as error:
-        raise CostsUnavailableError(f"{command[0]} did not end within {_SECONDS} s") from error
-    except OSError as error:
-        raise CostsUnavailableError(f"{command[0]} cannot be started: {error.strerror}") from error
+    except PreflightError as error:
+        raise CostsUnavailableError(error.message) from error
+    if outcome.timed_out:
+        raise CostsUnavailableError(f"{command[0]} did not end within {_SECONDS:.0f} s")
+    return outcome
