@@ -120,8 +120,9 @@ def _blind(cell_dir: Path, outcome: CellOutcome) -> str:
 
 
 def _failure(row: Mapping[str, Any]) -> str:
-    where = row.get("label") or f"shape {row.get('shape')}"
-    return f"{row['dtype']} {where}: {row.get('failure')} {row.get('error', '')}"
+    shape = "" if row.get("shape") is None else f" shape {row['shape']}"
+    where = f" {row['label']}" if row.get("label") else shape
+    return f"{row['dtype']}{where}: {row.get('failure')} {row.get('error', '')}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -282,6 +282,9 @@ _CHECKS: dict[str, _Entry] = {
     "target-compiles": (
         "This Triton cannot compile for the target.",
         "Every kernel would fail.", "Choose another --target, or a newer build."),
+    "device-available": (
+        "The backend measures on a card, and Torch sees none in the interpreter of a side.",
+        "Nothing was started.", "Compile only with --backend compile, or check --device and the driver."),
     "worker-starts": (
         "The measured process ended before it was ready.",
         "Nothing was measured.", "Its last words are in the message; more with --debug."),

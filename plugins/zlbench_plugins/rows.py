@@ -29,7 +29,15 @@ class RowRunner:
 
     def run(self, bench: Any) -> None:
         """Measure every row of `bench`; fails the test at the end if any row failed."""
-        bench.init_user_config()
+        refused = ""
+        try:
+            bench.init_user_config()
+        except Exception as error:
+            refused = self._refused_dtypes(bench) if classify(error) is FailureKind.DTYPE else ""
+            if not refused:
+                raise
+        if refused:
+            pytest.fail(refused, pytrace=False)
         dtypes = list(bench.to_bench_dtypes)
         if self._context.spec.quick:
             dtypes, bench.shapes = dtypes[:1], list(bench.shapes or ())[:1]
@@ -50,6 +58,23 @@ class RowRunner:
         self._context.events.append({"event": "completed", "op": bench.op_name})
         if failed:
             pytest.fail(f"{failed} rows of {bench.op_name} failed; see rows.jsonl", pytrace=False)
+
+    def _refused_dtypes(self, bench: Any) -> str:
+        """Record a failed row for each dtype that was asked for and that the operator does not take; say which."""
+        known = [inputs.dtype_name(dtype) for dtype in getattr(bench, "dtypes", None) or ()]
+        refused = [dtype for dtype in self._context.spec.dtypes if dtype not in known]
+        if not known or not refused:
+            return ""
+        said = f"{bench.op_name} does not take {', '.join(refused)} (takes {', '.join(known)})"
+        for dtype in refused:
+            self._context.begin_row()
+            self._context.end_row(
+                {
+                    "op": bench.op_name, "dtype": dtype, "shape": None, "shape_index": None, "origin": "dtypes",
+                    "status": "FAILED", "failure": FailureKind.DTYPE.value, "phase": "dtypes", "error": said,
+                }
+            )  # fmt: skip
+        return said
 
     def _row(self, bench: Any, dtype: Any, case: Case) -> dict[str, Any]:
         name = inputs.dtype_name(dtype)

@@ -39,9 +39,7 @@ def measure(
         return statistics.median(_milliseconds(bench.get_latency(op, *args, **kwargs)) for _ in range(repeat))
 
     baseline = None if context.spec.baseline == "none" else latency(bench.torch_op)
-    return Measurement(
-        timer=context.spec.timer, latency_ms=_with_operator(bench, suite, latency), baseline_ms=baseline
-    )
+    return Measurement(timer=context.spec.timer, latency_ms=_with_operator(bench, suite, latency), baseline_ms=baseline)
 
 
 def _milliseconds(value: Any) -> float:

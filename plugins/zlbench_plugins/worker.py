@@ -188,6 +188,22 @@ def prepare(message: dict[str, Any]) -> dict[str, str]:
     return failed
 
 
+def has_device(module: str) -> bool:
+    """Ask Torch for a device, in a child: whoever asks may have opened it, and a forked cell could not use it then."""
+    pid = os.fork()
+    if pid:
+        return os.waitpid(pid, 0)[1] == 0
+    code = 1
+    try:
+        import torch
+
+        code = 0 if getattr(torch, module).is_available() else 1
+    except BaseException:  # noqa: BLE001 - without Torch, or with one that lacks the module, there is no device either
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
 def _preload(package: str) -> None:
     """Import a suite's kernels, which nothing has run yet; its harness is imported anew in every cell."""
     module = importlib.import_module(package)
@@ -221,7 +237,8 @@ def main() -> int:
         traceback.print_exc()
         lines.send({"event": "failed", "error": f"{type(error).__name__}: {error}"})
         return 1
-    lines.send({"event": "ready", "targets_failed": failed})
+    module = str(message.get("device_module") or "")
+    lines.send({"event": "ready", "targets_failed": failed, "no_device": bool(module) and not has_device(module)})
     Worker(lines).serve()
     return 0
 

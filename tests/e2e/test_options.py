@@ -40,6 +40,16 @@ def test_a_row_is_timed_as_often_as_asked(project: ToyProject, timed: dict[str, 
 
 
 @pytest.mark.parametrize("command", ["screen", "run"])
+def test_a_card_that_is_not_there_is_said_once(project: ToyProject, command: str) -> None:
+    ended = project.run(command, "toy", "other", "--backend", "cuda")
+    assert ended.code == 3
+    assert "PREFLIGHT_FAILED check=device-available" in ended.err
+    assert ": there is no card: torch.cuda is not available in /" in ended.err
+    assert "--backend compile" in ended.err
+    assert project.journal() == []
+
+
+@pytest.mark.parametrize("command", ["screen", "run"])
 def test_debug_shows_the_log_of_what_failed(project: ToyProject, command: str) -> None:
     project.trouble({"op": "toy", "dtype": "float16", "shape": 2, "at": "call", "do": "segv"})
     quiet = project.run(command, "toy", "other", "--jobs", "1")

@@ -137,6 +137,7 @@ def test_a_failing_row_costs_only_itself(tmp_path):
     assert "softmax: 2 of 4 rows failed" in done.stdout, done.stdout
     assert "RuntimeError: injected: this row must fail … and nothing else" in done.stdout
     assert "sum: 1 of 2 rows failed" in done.stdout
+    assert "shape (2, 5) of sum has 2 numbers, its inputs take 3" in done.stdout
     assert rows.count("SUCCESS") == 3
     assert rows.count("FAILED") >= 3
 

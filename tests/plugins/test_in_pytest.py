@@ -178,6 +178,22 @@ def test_equal_inputs_in_one_table_are_told_apart_by_their_order(run: Callable[.
     assert len({name.partition("#")[0] for name in names}) == 1
 
 
+def test_a_dtype_that_the_operator_does_not_take_is_said_in_its_words(run: Callable[..., Ran]) -> None:
+    refusal = """    def init_user_config(self):
+        raise ValueError("Given dtype(s) can't be supported by this op 'mini'")
+"""
+    base = BASE.replace("    def init_user_config(self):\n", refusal + "    def kept(self):\n")
+    test = PLAIN.replace('"mini", op', '"mini", op, ("complex64", "float32")')
+    ran = run(test, files={"benchmark/base.py": base}, dtypes=("float16", "float32", "bfloat16"))
+    assert ran.code == 1
+    said = "mini does not take float16, bfloat16 (takes complex64, float32)"
+    assert [(row["dtype"], row["shape"], row["failure"], row["error"]) for row in ran.rows] == [
+        (dtype, None, "DTYPE_NOT_SUPPORTED", said) for dtype in ("float16", "bfloat16")
+    ]
+    assert ran.events("failed")[0]["text"].endswith(said)
+    assert "Traceback" not in ran.log
+
+
 def test_a_first_look_takes_one_dtype_and_one_shape(run: Callable[..., Ran]) -> None:
     ran = run(PLAIN.replace('"mini", op', '"mini", op, ("float16", "float32")'), quick=True)
     assert [(row["dtype"], row["shape"]) for row in ran.rows] == [("float16", [1, 8])]

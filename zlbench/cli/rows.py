@@ -56,7 +56,7 @@ def _row(row: Mapping[str, Any], label: str, *, timed: bool) -> list[str]:
     failure = f"{row.get('failure')}: {row.get('error', '')}"[:80] if row["status"] != "SUCCESS" else "ok"
     return [
         str(row["dtype"]),
-        label or str(row.get("shape")),
+        label or ("-" if row.get("shape") is None else str(row["shape"])),
         str(len(row["kernels"])),
         milliseconds(row.get("compile_ms")),
         *([milliseconds(row.get("latency_ms"))] if timed else []),

@@ -209,6 +209,7 @@ class LocalEngine:
         if event == "imported":
             self._check(lane.worker.side, message["observed"])
         elif event == "ready":
+            _refuse_without_device(lane.worker, message)
             self._refuse_targets(lane, message)
             lane.ready = lane.checked = True
         elif event == "failed":
@@ -260,6 +261,16 @@ class LocalEngine:
                     _signal_group(running.pid, signal.SIGTERM)
                 elif running.asked_to_end is not None and now - running.asked_to_end > self._grace_s:
                     proctree.kill_tree(running.marker, running.pid)
+
+
+def _refuse_without_device(worker: WorkerSpec, message: Mapping[str, Any]) -> None:
+    if message.get("no_device"):
+        raise PreflightError(
+            f"side {worker.side}: there is no card: torch.{worker.opening['device_module']} is not available in "
+            f"{worker.interpreter}",
+            check="device-available",
+            hint="Compile only, which needs no card: --backend compile.",
+        )
 
 
 def _cannot_start(worker: WorkerSpec, why: str) -> PreflightError:

@@ -106,6 +106,7 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
         opening={
             "torch": manifest.torch_version is not None,
             "timer": request.timer,
+            "device_module": request.backend.device_module,
             "targets": [target for target in request.targets if target],
             # With a card, a suite may open the device at import, which a forked cell could not use.
             "preload": [request.provider.package] if request.provider.name == BUILTIN else [],

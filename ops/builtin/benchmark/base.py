@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -25,6 +26,7 @@ from .conftest import Config, emit_record_logger, update_result
 from .consts import BenchLevel, BenchmarkMetrics, BenchmarkResult, BenchMode
 
 Operator = Callable[..., Any]
+_UNPACKING = re.compile(r"values to unpack \(expected (\d+)")
 
 
 def as_tuple(shape: Any) -> Any:
@@ -118,7 +120,18 @@ class Benchmark:
 
     def get_input_iter(self, dtype: torch.dtype) -> Iterator[tuple[Any, ...]]:
         # `map` and not a generator: an exception ends a generator, but a map goes on with the next shape.
-        return map(partial(self.make_input, dtype=dtype), self.shapes)
+        return map(partial(self._fitting_input, dtype=dtype), self.shapes)
+
+    def _fitting_input(self, shape: Any, dtype: torch.dtype) -> tuple[Any, ...]:
+        """`make_input`, which takes a shape apart; a shape of another length is named, not the line that failed."""
+        try:
+            return self.make_input(shape, dtype=dtype)
+        except ValueError as error:
+            found = _UNPACKING.search(str(error))
+            if found is None or not isinstance(shape, tuple) or len(shape) == int(found[1]):
+                raise
+            numbers = "1 number" if len(shape) == 1 else f"{len(shape)} numbers"
+            raise ValueError(f"shape {shape} of {self.op_name} has {numbers}, its inputs take {found[1]}") from error
 
     def unpack_to_args_kwargs(self, input_tuple: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         args = [item for item in input_tuple if not isinstance(item, dict)]

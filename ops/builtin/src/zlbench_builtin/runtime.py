@@ -7,6 +7,7 @@ where tensors are "meta" (shape and dtype, no memory), kernels are compiled, and
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -43,8 +44,8 @@ def device() -> str:
     if torch.cuda.is_available():
         return "cuda"
     raise RuntimeError(
-        "zlbench_builtin: no device. Set TRITON_INTERPRET=1 to interpret on the CPU, load the zlbench "
-        "device-less plugin to compile only, or run where torch.cuda.is_available()."
+        f"zlbench_builtin: no card, torch.cuda is not available in {sys.executable}. "
+        "Compile only with zlbench --backend compile, or interpret on the CPU with TRITON_INTERPRET=1."
     )
 
 
