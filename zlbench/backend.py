@@ -54,11 +54,6 @@ class Backend:
         """Whether it compiles only: such a backend never prints a latency."""
         return self.timers == (Timer.COMPILE,)
 
-    @property
-    def default_timer(self) -> Timer:
-        """The timer used where nobody asks for another."""
-        return self.timers[0]
-
 
 def available() -> dict[str, Backend]:
     """Return every backend by its name: the files of zlbench_backends, then what other packages register."""

@@ -66,7 +66,6 @@ class CellSpec:
     rep_ms: int | None = None
     direct_repeat: int = 1
     """Calls of the timer whose median is a row's latency, where it is timed without a graph."""
-    replay_from: str | None = None
     environment: tuple[str, ...] = ()
     """Variables of the caller that reach every side and that a compiler or suite may read, ``NAME=value``."""
     quick: bool = False

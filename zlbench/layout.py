@@ -146,12 +146,6 @@ def _write_shapes(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         store.write_text(path, text)
 
 
-def planned_rows(records: CellRecords) -> int:
-    """How many (dtype, shape) pairs the benchmark announced before its first row."""
-    plans = [event for event in records.events if event["event"] == "planned"]
-    return sum(len(plan["dtypes"]) * max(1, len(plan["shapes"])) for plan in plans)
-
-
 def missing_rows(records: CellRecords) -> list[dict[str, Any]]:
     """Announced (dtype, shape) pairs without a row: what a crash or a time limit kept from being measured."""
     found: list[dict[str, Any]] = []

@@ -353,11 +353,6 @@ def find(word: str) -> Marker:
     return found
 
 
-def known_words() -> tuple[str, ...]:
-    """Return every word that has a text, in the order of the lists above."""
-    return tuple(MARKERS)
-
-
 def explain(word: str) -> str:
     """Return the text of ``zlbench explain WORD``."""
     return str(find(word))

@@ -1,7 +1,7 @@
 """Run directories: the one module that creates them and writes whole files into them.
 
-Rows are appended and flushed by the measured process; everything written here is a whole file, put in place by a
-rename, so that no reader and no crash ever sees half of it.
+Rows are appended and flushed by the measured process; everything written here, by the driver or by that process, is a
+whole file, put in place by a rename, so that no reader and no crash ever sees half of it.
 """
 
 from __future__ import annotations
@@ -53,11 +53,16 @@ def disk_full(path: Path) -> PartialError:
 
 def write_text(path: Path, text: str) -> None:
     """Replace a whole file by one with this text."""
+    # An error message can quote a file name that is no UTF-8; in JSON this spelling reads back as it was.
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a whole file by one with these bytes."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with clear_errors(path):
         try:
-            # An error message can quote a file name that is no UTF-8; in JSON this spelling reads back as it was.
-            temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+            temporary.write_bytes(data)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -43,11 +43,6 @@ class Target:
     def __str__(self) -> str:
         return f"{self.backend}:{self.arch}"
 
-    @property
-    def slug(self) -> str:
-        """The target in a file name: ``cuda-90``."""
-        return f"{self.backend}-{self.arch}"
-
 
 def parse_target(text: str) -> Target:
     """Read ``cuda:90``; also ``sm_90``, ``sm90``, ``gfx942`` and ``nvidia:90``.

@@ -7,7 +7,6 @@ card it names the vendor, so that the suite does not start probes that hang. At 
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import platform
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from zlbench import backend as backends
+from zlbench import store
 from zlbench_plugins import device_targets, deviceless
 from zlbench_plugins.context import CellContext, current
 
@@ -65,7 +65,7 @@ def pytest_sessionfinish() -> None:
     foreign = sorted(vendors_loaded(sys.modules) - {active})
     if foreign and active:
         context.warn("FOREIGN_VENDOR_MODULE", f"active={active} loaded={','.join(foreign)}")
-    (context.out_dir / "process.json").write_text(json.dumps(facts(context), indent=1), encoding="utf-8")
+    store.write_json(context.out_dir / "process.json", facts(context))
 
 
 def facts(context: CellContext) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from zlbench import store
 from zlbench.cells import KERNEL_DIGEST
 from zlbench.code.elf import ElfError, code_identity
 from zlbench_plugins.context import CellContext, current
@@ -104,11 +104,11 @@ class IrRecorder:
                 found["binary"] = f"{kernel}{suffix}"
                 found |= _code(data, suffix[1:])
             elif suffix in _TEXT_SUFFIXES or (self._context.spec.keep_binaries and suffix in _LOWER_SUFFIXES):
-                shutil.copyfile(path, self._dir / f"{kernel}{suffix}")
+                self._write(f"{kernel}{suffix}", path.read_bytes())
         return found
 
     def _write(self, name: str, data: bytes) -> None:
-        (self._dir / name).write_bytes(data)
+        store.write_bytes(self._dir / name, data)
 
     def _stages(self, triton_hash: str, times: Any, *, cache_hit: bool) -> dict[str, Any]:
         """Milliseconds per stage; for a hit, those of the compilation that filled the cache, if it was ours."""

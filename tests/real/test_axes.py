@@ -93,6 +93,7 @@ def test_a_target_that_one_compiler_lacks_is_a_preflight_error_of_its_side(patch
     assert (status["state"], status["exit_code"]) == ("failed", 3)
     assert status["sides"]["B"]["state"] == "PREFLIGHT"
     assert not (root / "screen.tsv").exists()  # nothing was judged
+    assert not list(root.rglob("run.log"))  # and no cell of the other side has run either
 
 
 def test_a_switch_that_one_operator_reads(zl: Zlbench) -> None:

@@ -40,9 +40,9 @@ def test_names_and_aliases_are_unique() -> None:
 def test_the_device_less_backend_only_compiles() -> None:
     compile_only, cuda = backends.get("compile"), backends.get("cuda")
     assert compile_only.deviceless
-    assert compile_only.default_timer is Timer.COMPILE
+    assert compile_only.timers[0] is Timer.COMPILE
     assert not cuda.deviceless
-    assert cuda.default_timer is Timer.CUDA_GRAPH
+    assert cuda.timers[0] is Timer.CUDA_GRAPH
     assert cuda.supports_cuda_graph
 
 
@@ -63,8 +63,8 @@ def test_targets(text: str, name: str) -> None:
 
 def test_a_target_says_what_triton_needs() -> None:
     hopper, mi300 = parse_targets("cuda:90,hip:gfx942 cuda:90")
-    assert (hopper.backend, hopper.arch, hopper.warp_size, hopper.slug) == ("cuda", 90, 32, "cuda-90")
-    assert (mi300.backend, mi300.arch, mi300.warp_size, mi300.slug) == ("hip", "gfx942", 64, "hip-gfx942")
+    assert (hopper.backend, hopper.arch, hopper.warp_size) == ("cuda", 90, 32)
+    assert (mi300.backend, mi300.arch, mi300.warp_size) == ("hip", "gfx942", 64)
 
 
 @pytest.mark.parametrize("text", ["", "cuda", "cuda:", "cuda:91", "cuda:9x", "hip:942", "tpu:5", "cuda:90:1", "../x"])

@@ -223,7 +223,7 @@ def test_a_missing_tool_says_where_it_comes_from(tmp_path: Path, tools: Tools) -
 def test_a_tool_that_cannot_start(tmp_path: Path, tools: Tools) -> None:
     paths = write(tmp_path, {"k.cubin": cubin([EXIT])})
     (tools.bindir / "nvdisasm").write_text("not a program")
-    with pytest.raises(CostsUnavailableError, match="cannot start .*nvdisasm"):
+    with pytest.raises(CostsUnavailableError, match=r"cannot start .*nvdisasm"):
         cubin_costs(paths[0], tools.bindir)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import zlbench
 from zlbench import proctree
 from zlbench.errors import PreflightError
 from zlbench.process import Command, Outcome, Terminated, run, terminable
@@ -301,3 +303,21 @@ def test_terminate_ends_a_deaf_child_and_answers_twice_the_same(tmp_path: Path) 
     assert child.terminate() is outcome
     assert not child.alive
     assert zombies() == []
+
+
+def test_no_other_module_of_the_core_starts_processes() -> None:
+    core = Path(str(zlbench.__file__)).parent
+    starting = re.compile(
+        r"\bsubprocess\b.*\bimport\b|\bimport\b.*\bsubprocess\b|os\.(fork|system|popen|spawn|exec|posix_spawn)"
+    )
+    found = [path.name for path in core.rglob("*.py") if starting.search(path.read_text(encoding="utf-8"))]
+    assert found == ["process.py"]
+
+
+def test_a_program_that_starts_none_is_ended_at_its_deadline(tmp_path: Path) -> None:
+    outcome = run(
+        Command(
+            argv=("sleep", "600"), env=dict(os.environ), cwd=tmp_path, timeout_s=0.1, grace_s=0.0, starts_none=True
+        )
+    )  # fmt: skip
+    assert (outcome.timed_out, outcome.signal) == (True, signal.SIGKILL)

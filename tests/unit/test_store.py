@@ -27,17 +27,17 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == ["result.json"]
 
 
-@pytest.mark.parametrize("step", ["write_text", "replace"])
+@pytest.mark.parametrize("step", ["write_bytes", "replace"])
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     path = tmp_path / "screen.tsv"
     store.write_text(path, "old\n")
-    real = Path.write_text
+    real = Path.write_bytes
 
     def full(self: Path, *args, **kwargs):
-        if step == "write_text":
-            real(self, "half of it")
+        if step == "write_bytes":
+            real(self, b"half of it")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:

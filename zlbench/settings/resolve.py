@@ -62,10 +62,6 @@ class Resolved:
         value = self.value(name)
         return None if value is None else Path(value)
 
-    def given(self, name: str) -> bool:
-        """Whether someone set it: any source but the default."""
-        return self.source(name).kind is not SourceKind.DEFAULT
-
     def explain(self) -> Iterator[str]:
         """Yield one line a setting: name, value, source."""
         for name, setting in self.settings.items():
