@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from zlbench.identity import RunIdentity, read_identity
 from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge, not_comparable
 
 SHAPES_NOT_IN_FORCE = "SHAPES_NOT_IN_FORCE"
+_MARKED = re.compile(r"([A-Z_]+) op=(\S+) (side=.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +71,16 @@ def is_dead_switch(axis: Axis, judgement: Judgement) -> bool:
         and judgement.verdict is Verdict.NO_IR_DIFF
         and judgement.machine_code is MachineCode.SAME
     )
+
+
+def grouped(notes: Sequence[str]) -> list[str]:
+    """The notes for people: what plugins said alike of many operators stands once, with all their names."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for note in notes:
+        marked = _MARKED.match(note)
+        key = (marked[1], marked[3]) if marked else (note, "")
+        found.setdefault(key, []).extend([marked[2]] if marked else [])
+    return [f"{word} op={','.join(ops)} {rest}" if ops else word for (word, rest), ops in found.items()]
 
 
 def _markers(op: str, a: SideFacts, b: SideFacts) -> list[str]:

@@ -16,7 +16,7 @@ from zlbench.cli.find import find_screen
 from zlbench.cli.main import finish
 from zlbench.cost_table import read_costs
 from zlbench.errors import ExitCode, UsageError
-from zlbench.pair import JudgedPair, judge_pair
+from zlbench.pair import JudgedPair, grouped, judge_pair
 from zlbench.screen import table
 from zlbench.screen.ending import exit_code
 from zlbench.text import plural
@@ -39,7 +39,7 @@ def run(app: App) -> ExitCode:
             app.result(f"  {change['op']}  {change['before']} → {change['after']}  ({change['reason']})")
         if not report["changed"]:
             app.result("  no verdict changed")
-        for note in report["notes"]:
+        for note in grouped(report["notes"]):
             app.result(f"  {note}")
     return ExitCode(finish(code))
 

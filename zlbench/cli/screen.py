@@ -19,6 +19,7 @@ from zlbench.judge import Verdict
 from zlbench.measure.prepare import Prepared, prepare
 from zlbench.measure.request import Request, make_cells, make_request
 from zlbench.measure.runner import finished_outcome
+from zlbench.pair import grouped
 from zlbench.screen import table
 from zlbench.screen.command import CACHE, Screen, header, plan_data, side_status
 from zlbench.screen.resume import refuse_other_question, with_planned_operators, words_again
@@ -178,7 +179,7 @@ def _show(app: App, screen: Screen, code: ExitCode) -> None:
     for line in lines:
         if line.judgement.failed:
             app.result(f"{line.directory}: {line.judgement.verdict.value}: {line.judgement.reason}")
-    for note in screen.notes:
+    for note in grouped(screen.notes):
         app.result(note)
     app.result(table.summary(lines, seconds(screen.clock.took_s)))
     app.result(str(_relative(screen.root / "screen.tsv", app.cwd)))

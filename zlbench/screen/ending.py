@@ -11,7 +11,8 @@ from zlbench.judge import Verdict
 from zlbench.pair import is_dead_switch
 from zlbench.screen.table import Line
 
-_TO_THE_END = frozenset({CellState.OK, CellState.OP_FAILED})
+_EMPTY = frozenset({CellState.SKIPPED, CellState.NOTHING_MEASURED, CellState.USAGE})
+"""States of a cell in which there was nothing to measure."""
 
 
 def exit_code(lines: Sequence[Line], axis: Axis | None, *, complete: bool) -> ExitCode:
@@ -30,7 +31,8 @@ def exit_code(lines: Sequence[Line], axis: Axis | None, *, complete: bool) -> Ex
         return ExitCode.OP_FAILED
     if ExitCode.OK not in codes:
         return ExitCode.USAGE if codes == {ExitCode.USAGE} else ExitCode.NOTHING_MEASURED
-    if ExitCode.USAGE in codes or any(is_empty(line) for line in lines):
+    # An operator that skips itself on both sides is done with; any other without rows is not.
+    if any(code_of(line) is not ExitCode.OK and not line.skipped for line in lines):
         return ExitCode.PARTIAL
     judged = [line.judgement for line in lines if not line.judgement.failed]
     if axis is not None and all(is_dead_switch(axis, judgement) for judgement in judged):
@@ -47,14 +49,9 @@ def code_of(line: Line) -> ExitCode:
         return ExitCode.NOT_COMPARABLE
     if states == {CellState.USAGE}:
         return ExitCode.USAGE
-    if states <= {CellState.SKIPPED, CellState.NOTHING_MEASURED}:
+    if states & _EMPTY and states <= {*_EMPTY, CellState.OK}:
         return ExitCode.NOTHING_MEASURED
-    # Rows that fail alike on both sides are the operator's; what one side alone lost can be had by going on.
+    # Rows that fail alike on both sides are the operator's fault; what one side alone lost leaves a part.
     alike = line.before.rows_ok == line.after.rows_ok == judgement.rows_matched
-    failed = line.before.state is line.after.state is CellState.OP_FAILED
-    return ExitCode.OP_FAILED if states <= _TO_THE_END and alike and failed else ExitCode.PARTIAL
+    return ExitCode.OP_FAILED if states == {CellState.OP_FAILED} and alike else ExitCode.PARTIAL
 
-
-def is_empty(line: Line) -> bool:
-    """Whether a side came to its end without a row although nothing skipped it."""
-    return CellState.NOTHING_MEASURED in (line.before.state, line.after.state)
