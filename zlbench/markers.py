@@ -69,7 +69,7 @@ _VERDICTS: dict[str, _Entry] = {
         "Equal kernels are equal, but what is missing may be what changed.",
         "The line names what is missing and why; correct that and run the operator again."),
     "NOT_COMPARABLE": (
-        "The sides were measured under different conditions; the lines with [caliber] name them.",
+        "The sides were measured under different conditions (the lines with [caliber] name them), or not as asked for.",
         "The verdict is withdrawn: a difference could come from the conditions.",
         "Run both sides under one caliber; if you know why they agree: --allow-caliber-mismatch."),
 }

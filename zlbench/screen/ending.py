@@ -54,4 +54,3 @@ def code_of(line: Line) -> ExitCode:
     # Rows that fail alike on both sides are the operator's fault; what one side alone lost leaves a part.
     alike = line.before.rows_ok == line.after.rows_ok == judgement.rows_matched
     return ExitCode.OP_FAILED if states == {CellState.OP_FAILED} and alike else ExitCode.PARTIAL
-
