@@ -174,7 +174,7 @@ def test_dtype_that_an_operator_lacks_is_one_clear_line(tmp_path):
 
 def test_no_device_is_one_clear_line(tmp_path):
     done = run_suite(tmp_path, str(SUITE / "benchmark" / "test_gelu.py"), interpret="0", hide_gpu=True)
-    said = [line for line in done.stdout.splitlines() if line.startswith("usage error: zlbench_builtin: no device")]
+    said = [line for line in done.stdout.splitlines() if line.startswith("usage error: zlbench_builtin: no card")]
     assert done.returncode == 1
     assert len(said) == 1, done.stdout
     assert "FAILED  " not in done.stdout
