@@ -11,6 +11,8 @@ from typing import Any
 
 from zlbench.errors import ExitCode
 
+REQUEST = "cell.json"
+"""What a cell was asked, in its directory: whether it answers a later question is decided from there."""
 KERNEL_DIGEST = 16
 """Digits of the digest in a kernel's id; a shorter last part of an id counts kernels that are equal in all we know."""
 
@@ -123,6 +125,11 @@ class CellOutcome:
     def complete(self) -> bool:
         """Whether running the cell again would be a repetition."""
         return self.state in (CellState.OK, CellState.SKIPPED)
+
+    @property
+    def kept(self) -> bool:
+        """Whether a resumed command keeps the cell: it came to its own end, well or not."""
+        return self.complete or self.state is CellState.OP_FAILED
 
     @property
     def exit_code(self) -> ExitCode:

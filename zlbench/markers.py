@@ -21,6 +21,7 @@ class Kind(str, Enum):
     REFUSAL = "refusal"
     MARKER = "marker"
     CHECK = "check before the first cell"
+    COLUMN = "word in the table of a screen"
     EXIT = "exit code"
 
 
@@ -67,7 +68,7 @@ _VERDICTS: dict[str, _Entry] = {
     "INCOMPLETE": (
         "Rows failed or were not measured on a side, or its kernels could not be seen: a verdict would be a guess.",
         "Equal kernels are equal, but what is missing may be what changed.",
-        "The line names what is missing and why; correct that and run the operator again."),
+        "The line names what is missing and why; correct that, then go on with --resume and the run directory."),
     "NOT_COMPARABLE": (
         "The sides were measured under different conditions (the lines with [caliber] name them), or not as asked for.",
         "The verdict is withdrawn: a difference could come from the conditions.",
@@ -88,9 +89,9 @@ _REFUSALS: dict[str, _Entry] = {
         "The numbers would belong to another compiler, with the right name on top.",
         "Look for a leaked PYTHONPATH and for a reused environment; make it anew: nox -s build."),
     "SWITCH_NO_IR_DIFF": (
-        "After the first pair both sides have the same IR: the switch does not change this operator's code.",
-        "Further rounds would measure noise and report it as \"no difference\".",
-        "Check spelling and place of reading; for a run-time switch: SWITCH_ALLOW_NO_IR_DIFF=1."),
+        "Both sides have the same IR and machine code: the switch does not change this operator.",
+        "Nothing to measure: times would be noise. A screen in which that holds for every operator ends with 5.",
+        "Expected? Then the operator is a control. If not: check the spelling, and where and how the switch is read."),
     "RECORD_VS_RECORD": (
         "Both sides recorded their own autotune choices.",
         "They ran different configs; the difference between configs covers the one between compilers.",
@@ -130,7 +131,7 @@ _STATES: dict[str, _Entry] = {
     "CRASH": (
         "The measured process was killed by a signal (SIGSEGV, SIGABRT, SIGKILL).",
         "Rows finished before it count, the rest is NOT_MEASURED. Other operators went on afresh.",
-        "Run the operator alone on that side; SIGKILL often means memory: see --jobs."),
+        "Go on with --resume and the run directory; SIGKILL often means memory: see --jobs."),
     "TIMEOUT": (
         "The row at hand ran into the cell's time limit.",
         "Rows finished before it count. It says nothing about dtype or operator.",
@@ -308,13 +309,39 @@ _EXITS: dict[ExitCode, _Entry] = {
     ExitCode.NOT_COMPARABLE: (
         "The sides differ in more than the declared axis.", "No comparison was made.",
         "Run both sides under one caliber; if you know why they agree: --allow-caliber-mismatch."),
-    ExitCode.NOTHING_MEASURED: ("There is no row.", "It is not a pass.", "zlbench explain NOTHING_MEASURED"),
+    ExitCode.NOTHING_MEASURED: (
+        "There is no row, or a switch changed nothing in any operator (SWITCH_NO_IR_DIFF).", "It is not a pass.",
+        "zlbench explain NOTHING_MEASURED, or zlbench explain SWITCH_NO_IR_DIFF"),
     ExitCode.PARTIAL: (
         "Some cells are complete, some are not.", "Complete operators count.", "Go on with --resume."),
     ExitCode.REGRESSION: (
         "A row is slower than --fail-on allows.", "The comparison is valid.", "See the report."),
     ExitCode.TIMEOUT: ("A time limit was reached.", "What was done counts.", "zlbench explain CELL_TIMEOUT"),
     ExitCode.INTERRUPTED: ("Ctrl-C.", "What was finished is kept.", "Go on with --resume."),
+}
+# fmt: on
+
+
+# fmt: off
+_COLUMNS: dict[str, _Entry] = {
+    "ab_repeat": (
+        "The operator's machine code differs, so its time may differ.", "A screen says that, and not how much.",
+        "Measure it in repeated rounds. The command for that is planned and not in this version."),
+    "control": (
+        "Both sides run the same machine code.", "Every difference of its times would be noise.",
+        "Measure some such operators along with the others, to see the noise."),
+    "cvt": (
+        "Layout conversions (ttg.convert_layout) in the TTGIR of all kernels.", "It explains, it never decides.",
+        "zlbench diff OP shows all operations that became more or fewer."),
+    "registers": (
+        "Registers of the kernel that needs most, from the machine code.", "More registers, fewer warps at a time.",
+        "zlbench diff OP shows each kernel; costs.json of a side has all costs of each."),
+    "spills": (
+        "Registers that did not fit and live in memory, over all kernels.", "Each costs memory traffic.",
+        "costs.json of a side has them by kernel."),
+    "shared": (
+        "Bytes of shared memory of the kernel that needs most.", "More of it, fewer blocks at a time.",
+        "index.tsv of a side has it by kernel."),
 }
 # fmt: on
 
@@ -332,6 +359,7 @@ MARKERS: dict[str, Marker] = {
     **_made(_REFUSALS, Kind.REFUSAL),
     **_made(_MARKERS, Kind.MARKER),
     **_made(_CHECKS, Kind.CHECK),
+    **_made(_COLUMNS, Kind.COLUMN),
     **_made({f"{code.value} {code.label}": entry for code, entry in _EXITS.items()}, Kind.EXIT),
 }
 

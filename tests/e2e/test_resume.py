@@ -109,3 +109,17 @@ def test_the_status_keeps_up_while_nothing_ends(project: ToyProject) -> None:
     running.send(signal.SIGINT)
     assert running.end().code == 130
     assert cells == ["toy/A", "toy/B", "other/A", "other/B", "third/A"]
+
+
+def test_a_plan_in_between_for_other_operators_hides_no_difference(project: ToyProject) -> None:
+    assert project.run("screen", "toy", "--quick").code == 0
+    grown = project.run("screen", "other", "--quick", "--resume", str(project.screen))
+    assert grown.code == 0
+    assert [line.split("\t")[0] for line in (project.screen / "screen.tsv").read_text().splitlines()[1:]] == [
+        "toy",
+        "other",
+    ]
+    other_target = project.run("screen", "toy", "--quick", "--target", "cuda:80", "--resume", str(project.screen))
+    assert other_target.code == 4
+    assert "target cuda:90 then, cuda:80 now" in other_target.err
+    assert project.run("screen", "toy", "--quick", "--resume", str(project.screen)).code == 0

@@ -134,6 +134,8 @@ def tree_root(path: Path, text: str) -> Path:
         hint = f"It looks like a virtual environment: give its interpreter, {text.rstrip('/')}/bin/python."
     elif path.name == "triton" and (path / "__init__.py").is_file():
         hint = f"It is the package itself: give the directory above, {path.parent}."
+    elif (path / "__init__.py").is_file() and (path / "_C").is_dir():
+        hint = "It looks like the package itself under another name: put it as triton into a directory, and give that."
     raise UsageError(f"build {text}: this directory holds no triton package", hint=hint)
 
 

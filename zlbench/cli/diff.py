@@ -10,8 +10,8 @@ from zlbench.cli.app import App
 from zlbench.cli.find import find_screen
 from zlbench.errors import ExitCode, UsageError
 from zlbench.ir.diff import unified_diff
-from zlbench.ir.fingerprint import IrComparison, compare, fingerprint_dir
-from zlbench.judge import Kernel, read_index
+from zlbench.ir.fingerprint import fingerprint_dir
+from zlbench.judge import read_index
 from zlbench.nearest import unknown
 from zlbench.text import plural
 
@@ -39,88 +39,82 @@ def run(app: App) -> ExitCode:
     return ExitCode.OK
 
 
+class _Side:
+    """The launched kernels of one side, with the normalised IR of each."""
+
+    def __init__(self, ttgir: Path, stamps: tuple[str, ...]) -> None:
+        prints = fingerprint_dir(ttgir, stamps).files
+        self.ttgir = ttgir
+        self.kernels = {
+            kernel.id: kernel for kernel in read_index(ttgir / "index.tsv") if kernel.launches and kernel.files
+        }
+        self.prints = {name: prints.get(kernel.files[0], "") for name, kernel in self.kernels.items()}
+
+    def file(self, kernel: str) -> str:
+        """The first place where a kernel stands; a kernel launched for several rows stands under each."""
+        return self.kernels[kernel].files[0]
+
+    def text(self, kernel: str) -> str:
+        """The IR of a kernel as the compiler wrote it."""
+        return (self.ttgir / self.file(kernel)).read_text(encoding="utf-8")
+
+
 class _Pair:
-    """Both sides of one operator."""
+    """Both sides of one operator, kernel by kernel.
+
+    Kernels are found by what they are, not by their file names: those depend on what else a side has compiled, and a
+    side that lost rows has compiled less.
+    """
 
     def __init__(self, *, op: str, path: Path, stamps: tuple[str, ...]) -> None:
+        folders = [path / side / "ttgir" for side in ("A", "B")]
+        if not all(folder.is_dir() for folder in folders):
+            raise UsageError(f"{op} has no IR on both sides", hint="Its verdict in screen.tsv says why.")
         self.op = op
-        self.a, self.b = path / "A" / "ttgir", path / "B" / "ttgir"
         self.stamps = stamps
-        self.comparison = self._compare()
-        self.kernels = {
-            side: {file: kernel for kernel in read_index(folder / "index.tsv") for file in kernel.files}
-            for side, folder in (("A", self.a), ("B", self.b))
-        }
-
-    def _compare(self) -> IrComparison:
-        if not self.a.is_dir() or not self.b.is_dir():
-            raise UsageError(f"{self.op} has no IR on both sides", hint="Its verdict in screen.tsv says why.")
-        return compare(fingerprint_dir(self.a, self.stamps), fingerprint_dir(self.b, self.stamps))
-
-    def distinct(self) -> list[tuple[str, list[str]]]:
-        """Changed files, one for each distinct kernel, with the other places where the same kernel stands."""
-        groups: dict[str, list[str]] = {}
-        for file in self.comparison.changed:
-            kernel = self.kernels["A"].get(file)
-            groups.setdefault(kernel.id if kernel else file, []).append(file)
-        return [(files[0], files[1:]) for files in groups.values()]
+        self.a, self.b = (_Side(folder, stamps) for folder in folders)
+        both = [name for name in self.a.kernels if name in self.b.kernels]
+        self.changed = [name for name in both if self.a.prints[name] != self.b.prints[name]]
+        self.equal = [name for name in both if self.a.prints[name] == self.b.prints[name]]
+        self.only_a = [self.a.file(name) for name in self.a.kernels if name not in self.b.kernels]
+        self.only_b = [self.b.file(name) for name in self.b.kernels if name not in self.a.kernels]
 
     def lines(self) -> list[str]:
         """The text for one operator."""
-        comparison = self.comparison
-        distinct = self.distinct()
-        equal = {kernel.id for file in comparison.equal if (kernel := self.kernels["A"].get(file))}
-        lines = [f"{self.op}: {plural(len(distinct), 'kernel')} changed, {len(equal)} equal", ""]
-        for file, others in distinct:
-            also = f"   (the same in {plural(len(others), 'other row')})" if others else ""
-            lines += [f"{file}{also}", *self._code_line(file)]
-            lines += [unified_diff(self._text(self.a, file), self._text(self.b, file), stamps=self.stamps), ""]
-        lines += [f"only on side A: {file}" for file in comparison.only_a]
-        lines += [f"only on side B: {file}" for file in comparison.only_b]
-        if not distinct:
-            lines += self._below()
-        return lines
+        lines = [f"{self.op}: {plural(len(self.changed), 'kernel')} changed, {len(self.equal)} equal", ""]
+        for name in self.changed:
+            others = len(self.a.kernels[name].files) - 1
+            also = f"   (the same in {plural(others, 'other row')})" if others else ""
+            lines += [f"{self.a.file(name)}{also}", f"    machine code {self._code_word(name)}", self._diff(name), ""]
+        lines += [f"only on side A: {file}" for file in self.only_a]
+        lines += [f"only on side B: {file}" for file in self.only_b]
+        return lines if self.changed else lines + self._below()
 
-    def _code_line(self, file: str) -> list[str]:
-        a, b = (self.kernels[side].get(file) for side in ("A", "B"))
-        if a is None or b is None:
-            return []
-        if not a.code or not b.code:
-            return ["    machine code unknown"]
-        return [f"    machine code {'same' if a.code == b.code else 'differs'}"]
+    def _diff(self, name: str) -> str:
+        return unified_diff(self.a.text(name), self.b.text(name), stamps=self.stamps)
+
+    def _code_word(self, name: str) -> str:
+        a, b = self.a.kernels[name].code, self.b.kernels[name].code
+        return "unknown" if not a or not b else "same" if a == b else "differs"
 
     def _below(self) -> list[str]:
         """Kernels whose machine code differs although their IR does not: there is nothing to show here, so say it."""
-        differing = [
-            file for file in self.comparison.equal
-            if self._code(file, "A") and self._code(file, "B") and self._code(file, "A") != self._code(file, "B")
-        ]  # fmt: skip
-        unread = {file for file in self.comparison.equal if not self._code(file, "A") or not self._code(file, "B")}
-        if not differing:
-            return [f"The machine code of {plural(len(unread), 'file')} is not known on both sides."] if unread else []
-        return [
-            f"The IR is equal, the machine code of {plural(len(differing), 'file')} differs: the change is below it.",
-            "Compare what lies below it: screen again with --keep-binaries, then look into kernels/ of both sides.",
-        ]
-
-    def _code(self, file: str, side: str) -> str:
-        kernel: Kernel | None = self.kernels[side].get(file)
-        return kernel.code if kernel else ""
+        words = [self._code_word(name) for name in self.equal]
+        differing, unread = words.count("differs"), words.count("unknown")
+        if differing:
+            return [
+                f"The IR is equal, the machine code of {plural(differing, 'file')} differs: the change is below it.",
+                "Compare what lies below it: screen again with --keep-binaries, then look into kernels/ of both sides.",
+            ]
+        return [f"The machine code of {plural(unread, 'kernel')} is not known on both sides."] if unread else []
 
     def data(self) -> dict[str, Any]:
-        """The same as data."""
+        """The same as data; kernels by the file of side A."""
         return {
             "op": self.op,
-            "changed": list(self.comparison.changed),
-            "only_a": list(self.comparison.only_a),
-            "only_b": list(self.comparison.only_b),
-            "equal": list(self.comparison.equal),
-            "diffs": {
-                file: unified_diff(self._text(self.a, file), self._text(self.b, file), stamps=self.stamps)
-                for file, _ in self.distinct()
-            },
+            "changed": [self.a.file(name) for name in self.changed],
+            "only_a": self.only_a,
+            "only_b": self.only_b,
+            "equal": [self.a.file(name) for name in self.equal],
+            "diffs": {self.a.file(name): self._diff(name) for name in self.changed},
         }
-
-    @staticmethod
-    def _text(folder: Path, file: str) -> str:
-        return (folder / file).read_text(encoding="utf-8")

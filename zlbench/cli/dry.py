@@ -15,8 +15,12 @@ from zlbench.measure.request import Request
 
 def known_manifests(app: App, request: Request) -> dict[str, Manifest]:
     """Return the manifests of the builds that are made already, by side."""
-    by_spec = {manifest.spec_digest: manifest for manifest in installed(app.home)}
-    return {label: by_spec[build.digest()] for label, build in request.builds.items() if build.digest() in by_spec}
+    made = {(manifest.name, manifest.spec_digest): manifest for manifest in installed(app.home)}
+    return {
+        label: made[build.name, build.digest()]
+        for label, build in request.builds.items()
+        if (build.name, build.digest()) in made
+    }
 
 
 def build_lines(app: App, request: Request, *, work_dir: Path) -> list[str]:

@@ -199,6 +199,8 @@ def _next_steps(app: App, lines: Sequence[table.Line], root: Path) -> list[str]:
         steps.append(f"look:  {app.hint('diff', changed[0].op, *screen)}")
     if failed:
         steps.append(f"why:   {app.hint('explain', failed[0].judgement.verdict.value)}")
+    if any(not outcome.kept for line in failed for outcome in (line.before, line.after)):
+        steps.append(f"go on: {_resume_command(app, root)}")
     return steps
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from zlbench import layout, store
 from zlbench.builds.check import check_imported
 from zlbench.builds.probe import Observed
-from zlbench.cells import CellOutcome, CellSpec, CellState
+from zlbench.cells import REQUEST, CellOutcome, CellSpec, CellState
 from zlbench.costing import Coster
 from zlbench.engine.local import CellEnd, LocalEngine, WorkerSpec
 from zlbench.errors import DISK_FULL_EXIT
@@ -104,6 +104,7 @@ class CellRunner:
         """Only now, not for all at once: whoever interrupts this has lost nothing of cells that had not begun."""
         self._on_begin(spec)
         clear(Path(spec.out_dir))
+        store.write_json(Path(spec.out_dir) / REQUEST, spec.to_json())
 
     def _tick(self) -> None:
         self._collect()
@@ -144,7 +145,7 @@ def stored_outcome(cell_dir: Path) -> CellOutcome | None:
 def finished_outcome(cell_dir: Path) -> CellOutcome | None:
     """Outcome of a cell that need not run again."""
     outcome = stored_outcome(cell_dir)
-    return outcome if outcome is not None and (outcome.complete or outcome.state is CellState.OP_FAILED) else None
+    return outcome if outcome is not None and outcome.kept else None
 
 
 def clear(cell_dir: Path) -> None:

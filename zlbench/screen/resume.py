@@ -10,6 +10,7 @@ from typing import Any
 
 from zlbench import store
 from zlbench.axis import shown
+from zlbench.cells import REQUEST
 from zlbench.errors import NotComparableError, UsageError
 from zlbench.measure.runner import finished_outcome
 from zlbench.settings import OPTIONS, Resolved, SourceKind
@@ -21,20 +22,26 @@ _BUILD_FACTS = ("version", "identity", "torch", "python", "env")
 
 
 def with_planned_operators(resolved: Resolved, root: Path) -> Resolved:
-    """Take the operators, each with its dtypes, from the screen's plan where nobody names any.
+    """Take the operators, each with its dtypes, from the screen's plan; those named now come after them.
+
+    A screen can grow, but it does not lose what it holds.
 
     Raises:
         UsageError: the screen was stopped before it had a plan.
     """
-    if resolved.value("ops") or resolved.flag("all") or resolved.path("ops_file") is not None:
+    if resolved.flag("all"):
         return resolved
+    named = tuple(resolved.value("ops") or ())
+    more = bool(named) or resolved.path("ops_file") is not None
     plan: Mapping[str, Any] = store.read_json(root / PLAN) or {}
     # Dtypes on this command line ask a question of their own, which is then compared with the plan's.
     own = resolved.source("dtypes").kind is SourceKind.COMMAND_LINE
     names = tuple(dict.fromkeys(_word(cell, dtypes=not own) for cell in plan.get("cells", ())))
+    if not names and more:
+        return resolved
     if not names:
         raise UsageError(f"{root} was stopped before it had a plan", hint="Name its operators again, or start anew.")
-    ops = Setting(value=names, source=resolved.source("resume"))
+    ops = Setting(value=tuple(dict.fromkeys((*names, *named))), source=resolved.source("resume"))
     return replace(resolved, settings={**resolved.settings, "ops": ops})
 
 
@@ -79,15 +86,17 @@ def refuse_other_question(root: Path, plan: Mapping[str, Any]) -> None:
 
 
 def _differences(root: Path, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    kept = [cell for cell in before["cells"] if finished_outcome(root / cell["cell"]) is not None]
+    kept = [cell for cell in after["cells"] if finished_outcome(root / cell["cell"]) is not None]
     for label in sorted({cell["side"] for cell in kept}):
         was, now = (_facts(plan["axis"]["sides"][label]) for plan in (before, after))
-        yield from (f"side {label}: {text}" for text in _unequal(was, now))
-    cells = {cell["cell"]: cell for cell in after["cells"]}
+        yield from (f"  side {label}: {text}" for text in _unequal(was, now))
+    planned = {cell["cell"]: cell for cell in before["cells"]}
     for cell in kept:
-        unequal = list(_unequal(cell, cells.get(cell["cell"], cell)))
+        # The cell's own request, not the plan's: a plan in between may have been for other operators.
+        was = store.read_json(root / cell["cell"] / REQUEST) or planned.get(cell["cell"]) or {}
+        unequal = list(_unequal(was, cell))
         if unequal:
-            yield f"{cell['cell']}: {', '.join(unequal)}"
+            yield f"  {cell['cell']}: {', '.join(unequal)}"
             return
 
 
