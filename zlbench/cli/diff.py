@@ -99,14 +99,14 @@ class _Pair:
 
     def _below(self) -> list[str]:
         """Kernels whose machine code differs although their IR does not: there is nothing to show here, so say it."""
-        words = [self._code_word(name) for name in self.equal]
+        words = [self._code_word(name) for name in self.equal for _ in self.a.kernels[name].files]
         differing, unread = words.count("differs"), words.count("unknown")
         if differing:
             return [
                 f"The IR is equal, the machine code of {plural(differing, 'file')} differs: the change is below it.",
                 "Compare what lies below it: screen again with --keep-binaries, then look into kernels/ of both sides.",
             ]
-        return [f"The machine code of {plural(unread, 'kernel')} is not known on both sides."] if unread else []
+        return [f"The machine code of {plural(unread, 'file')} is not known on both sides."] if unread else []
 
     def data(self) -> dict[str, Any]:
         """The same as data; kernels by the file of side A."""
