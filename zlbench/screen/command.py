@@ -251,6 +251,9 @@ def header(request: Request, prepared: Prepared) -> list[str]:
     lines.append(f"        A {hashes[0]}   B {hashes[1]}   configs: {request.resolved.value('configs')}")
     if request.left_out:
         lines.append(f"        left out: {plural(len(request.left_out), 'operator')} that the suite always skips")
+    if request.environment:
+        # Both sides inherit them, so they fake no difference, but they can be why there is none.
+        lines.append(f"        on both sides, from the caller: {' '.join(request.environment)}")
     lines += [f"        {line}" for line in request.unread]
     return lines
 

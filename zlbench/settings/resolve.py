@@ -65,7 +65,7 @@ class Resolved:
     def explain(self) -> Iterator[str]:
         """Yield one line a setting: name, value, source."""
         for name, setting in self.settings.items():
-            yield f"{name:<20} {shown(setting.value):<28} {setting.source}"
+            yield f"{name:<23} {shown(setting.value):<28} {setting.source}"
 
 
 def shown(value: object) -> str:
