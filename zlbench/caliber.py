@@ -98,7 +98,15 @@ class Caliber:
         column="mode",
     )  # fmt: skip
     l2: str | None = _condition(
-        "warm or cold second-level cache", "softmax 23.0 µs warm, 25.3 µs cold", "timer", column="l2"
+        "warm or flushed second-level cache before each timed call",
+        "softmax 23.0 µs warm, 25.3 µs cold",
+        "--l2",
+        column="l2",
+    )
+    baseline: str | None = _condition(
+        "rows whose Torch baseline was timed between: all, canary or none",
+        "what ran before a row warms or cools the card",
+        "--baseline",
     )
     quick: bool | None = _condition(
         "one shape and one dtype an operator: a first look",

@@ -66,6 +66,12 @@ class CellSpec:
     plugins: tuple[str, ...] = ()
     warmup_ms: int | None = None
     rep_ms: int | None = None
+    l2: str | None = None
+    """Second-level cache before each timed call: warm or flushed; None with no device."""
+    autotune: str = "off"
+    """What becomes of autotuners' choices: policy (no device), record, replay or off."""
+    replay_from: str | None = None
+    """Run directory whose recorded choices are replayed (`autotune` replay)."""
     direct_repeat: int = 1
     """Calls of the timer whose median is a row's latency, where it is timed without a graph."""
     environment: tuple[str, ...] = ()
@@ -73,6 +79,8 @@ class CellSpec:
     quick: bool = False
     """One dtype and one shape only: a first look."""
     keep_binaries: bool = False
+    continued: int = 0
+    """How many processes of this cell lost their device before this one: it goes on behind the last started row."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the worker's request line."""

@@ -109,11 +109,11 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
         spec = CellSpec(
             cell="mini/A", op="mini", side="A", node=f"{suite}/benchmark/test_mini.py::test_mini",
             suite_root=str(suite), package="mini", out_dir=str(out), backend="compile", timer="compile",
-            plugins=plan("compile"), seed=7,
+            plugins=plan(autotune="policy"), autotune="policy", seed=7,
         )  # fmt: skip
         spec = replace(spec, **changed)
         if changed.get("timer"):
-            spec = replace(spec, plugins=plan(spec.timer))
+            spec = replace(spec, plugins=plan(autotune="record"), autotune="record")
         request = pytester.path / "cell.json"
         request.write_text(json.dumps(spec.to_json()))
         monkeypatch.setenv("ZL_CELL_SPEC", str(request))
@@ -280,7 +280,7 @@ def test_what_the_process_turned_out_to_be(run: Callable[..., Ran]) -> None:
     assert facts["hooks"] == {"autotuner": False, "knobs": False}
     assert facts["patches"] == ["Benchmark.init_user_config", "Benchmark.run", "Benchmark.measured_by_zlbench"]
     assert facts["patches_not_in_force"] == []
-    assert facts["plugins"] == list(plan("direct"))
+    assert facts["plugins"] == list(plan(autotune="record"))
 
 
 def test_a_suite_that_can_do_without_a_device_is_told_to(run: Callable[..., Ran]) -> None:

@@ -43,6 +43,7 @@ class Request:
     shape_file: Path | None
     inline: Mapping[str, tuple[Shape, ...]]
     resolved: Resolved
+    cwd: Path = Path()
     environment: tuple[str, ...] = ()
     """The caller's variables that every side inherits and that a compiler or suite may read."""
 
@@ -50,6 +51,12 @@ class Request:
     def sides(self) -> tuple[Side, ...]:
         """The sides that are measured, A first."""
         return tuple(side for side in self.axis.sides if side.label in self.builds)
+
+    @property
+    def compat_plugins(self) -> tuple[str, ...]:
+        """Plugins that the device family, or a known fault of the suite, asks for."""
+        cluster = ("mm_cluster",) if self.resolved.flag("mm_cluster") and not self.backend.deviceless else ()
+        return (*self.backend.compat_plugins, *cluster)
 
     @property
     def unread(self) -> list[str]:
@@ -68,8 +75,30 @@ class Request:
 
     @property
     def timer(self) -> str:
-        """The timer that rows will carry: with a card the suite's own do_bench, whatever else the card could do."""
-        return Timer.COMPILE.value if self.backend.deviceless else Timer.DIRECT.value
+        """The timer that rows are tried with; a row that falls back carries the one that it got."""
+        if self.backend.deviceless:
+            return Timer.COMPILE.value
+        graphs = self.backend.supports_cuda_graph and self.resolved.text("cudagraph") != "0"
+        return Timer.CUDA_GRAPH.value if graphs else Timer.DIRECT.value
+
+    @property
+    def l2(self) -> str | None:
+        """State of the second-level cache before each timed call; None with no device.
+
+        The default is each timer's own: Triton's do_bench flushes, a replayed graph finds what it left.
+        """
+        if self.backend.deviceless:
+            return None
+        asked = self.resolved.value("l2")
+        return str(asked) if asked else "warm" if self.timer == Timer.CUDA_GRAPH.value else "flushed"
+
+    def autotune(self, side: str) -> str:
+        """What becomes of autotuners' choices on a side: B replays what A recorded."""
+        if self.backend.deviceless:
+            return "policy"
+        if not self.resolved.flag("autotune"):
+            return "off"
+        return "replay" if side == "B" or self.resolved.path("replay_from") else "record"
 
     def jobs(self, asked: int) -> int:
         """Cells at a time: on a card always one, since two would time each other."""
@@ -133,6 +162,7 @@ def make_request(
         shape_file=shapes.path,
         inline=inline,
         resolved=resolved,
+        cwd=cwd,
         environment=ambient(env, (switch.name for switch in axis.switches)),
     )
 
@@ -153,7 +183,13 @@ def make_cells(request: Request, root: Path) -> list[CellSpec]:
 def _cell(request: Request, selection: Selection, target: str, side: str, root: Path) -> CellSpec:
     resolved = request.resolved
     pair = request.pair_name(selection, target)
-    plugins = plugin_plan.plan(request.timer, resolved.texts("extra_plugins"))
+    autotune = request.autotune(side)
+    plugins = plugin_plan.plan(
+        autotune=autotune,
+        ir=resolved.flag("ir"),
+        compat=request.compat_plugins,
+        extra=resolved.texts("extra_plugins"),
+    )
     return CellSpec(
         cell=f"{pair}/{side}",
         op=selection.op,
@@ -173,7 +209,10 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         shapes=request.inline.get(selection.op),
         configs=str(resolved.value("configs")),
         seed=SEED,
-        baseline="none" if request.backend.deviceless else "all",
+        baseline="none" if request.backend.deviceless else resolved.text("baseline"),
+        l2=request.l2,
+        autotune=autotune,
+        replay_from=_replay_source(request, root / pair) if autotune == "replay" else None,
         plugins=plugins,
         warmup_ms=_number(resolved.value("warmup")),
         rep_ms=_number(resolved.value("iter")),
@@ -182,6 +221,12 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         quick=resolved.flag("quick"),
         keep_binaries=resolved.flag("keep_binaries"),
     )
+
+
+def _replay_source(request: Request, pair: Path) -> str:
+    """The run whose choices are replayed: the one given, else side A of the same pair."""
+    given = request.resolved.path("replay_from")
+    return str((request.cwd / given).resolve() if given else pair / "A")
 
 
 def _number(value: Any) -> int | None:

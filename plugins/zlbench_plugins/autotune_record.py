@@ -1,0 +1,1 @@
+"""Records what autotuners choose on a card."""

@@ -1,0 +1,1 @@
+"""Replays the choices that an earlier run recorded."""
