@@ -10,6 +10,8 @@ DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says where nothing more can be written."""
 DISK_FULL_EXIT = int(errno.ENOSPC)
 """Exit status of a measured process that could not write."""
+DEVICE_LOST_EXIT = 76
+"""Exit status of a measured process whose card context is lost: a fresh process goes on behind the row."""
 
 
 class ExitCode(IntEnum):
