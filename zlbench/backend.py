@@ -10,6 +10,7 @@ from enum import Enum
 
 from zlbench.errors import UsageError
 from zlbench.nearest import unknown
+from zlbench.smi import CardFacts, CardProcess, Query, Sample
 
 PACKAGE = "zlbench_backends"
 ENTRY_POINTS = "zlbench.backends"
@@ -33,7 +34,10 @@ class Backend:
         device_module: name of torch's module for the device (``cuda`` for ``torch.cuda``), "" with no device.
         timers: what it can measure with, the default first.
         capture_errors: exact wordings by which a failed graph capture is recognised.
-        telemetry: command that prints clocks and temperatures, empty where there is none.
+        device_files: files that are there when a card of this family is; looked at instead of asking a tool.
+        telemetry: how its tool tells clocks and temperatures, None where there is none.
+        cards: how its tool tells which cards there are.
+        processes: how its tool tells who uses them.
         compat_plugins: pytest plugins that this family needs.
     """
 
@@ -46,7 +50,10 @@ class Backend:
     supports_cuda_graph: bool = False
     timers: tuple[Timer, ...] = (Timer.DIRECT,)
     capture_errors: tuple[str, ...] = ()
-    telemetry: tuple[str, ...] = ()
+    device_files: tuple[str, ...] = ()
+    telemetry: Query[Sample] | None = None
+    cards: Query[CardFacts] | None = None
+    processes: Query[CardProcess] | None = None
     compat_plugins: tuple[str, ...] = ()
 
     @property

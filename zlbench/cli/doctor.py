@@ -131,6 +131,6 @@ def _cards(app: App) -> list[Check]:
     if backend.deviceless:
         found = f"{backend.name}: no device needed, compiles for {', '.join(map(str, app.resolved.value('target')))}"
     else:
-        tool = backend.telemetry[0] if backend.telemetry else ""
+        tool = backend.telemetry.argv[0] if backend.telemetry else ""
         found = f"{backend.title}, tool {tool}: {shutil.which(tool) or 'not found'}" if tool else backend.title
     return [Check(name="backend", ok=True, found=found)]
