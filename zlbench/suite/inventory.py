@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
+
+from .opnames import FileNames
+from .provider import suite_commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from .provider import Provider
 
 BUILTIN_MARKS = frozenset({"parametrize", "skip", "skipif", "xfail", "usefixtures", "filterwarnings", "timeout"})
-_CACHE_SCHEMA = 2
+_CACHE_SCHEMA = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,9 +27,11 @@ class Benchmark:
     """One benchmark function.
 
     Args:
-        op_name: the name in its table and shape file, None where the source has no literal.
+        op_name: the name in its table and shape file; None where there is none, or several without a first among
+            them.
         file: path below `benchmark/`, with slashes.
         skip: the reason of an unconditional skip, "" where there is none.
+        op_names: every name that its tables may have; a part that only running the code would tell is ``*``.
     """
 
     op_name: str | None
@@ -34,6 +40,7 @@ class Benchmark:
     file: str
     line: int
     skip: str = ""
+    op_names: tuple[str, ...] = ()
 
     @property
     def stem(self) -> str:
@@ -89,14 +96,15 @@ class Inventory:
 
     def shape_keys(self) -> frozenset[str]:
         """Return what a shape file may use as keys: operator names, and class names for what has no entry."""
-        return frozenset(self.classes).union(b.op_name for b in self.benchmarks if b.op_name)
+        return frozenset(self.classes).union(name for b in self.benchmarks for name in b.op_names if "*" not in name)
 
 
 def read_inventory(provider: Provider, *, cache: Path | None = None) -> Inventory:
     """Read every Python file of `benchmark/` and of its direct sub-folders.
 
     Args:
-        cache: a file to keep the result in; it is used as long as number, size and times of the files agree.
+        cache: a file to keep the result in; it is used as long as the commit and the name, size and time of every
+            file agree.
     """
     files = sorted(_source_files(provider))
     stamp = _stamp(provider, files)
@@ -127,12 +135,15 @@ def read_inventory(provider: Provider, *, cache: Path | None = None) -> Inventor
 
 def benchmarks_in(tree: ast.Module, file: str) -> Iterator[Benchmark]:
     """Yield the benchmark functions of one parsed file."""
+    names = FileNames.of(tree)
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
             continue
         markers, skip = _marks(node)
+        op_names = names.names_of(node)
         yield Benchmark(
-            op_name=_op_name(node),
+            op_name=_main_name(op_names, (node.name.removeprefix("test_"), *markers)),
+            op_names=op_names,
             markers=markers,
             function=node.name,
             file=file,
@@ -197,32 +208,21 @@ def _reason(call: ast.Call | None) -> str:
     return next((node.value for node in given if isinstance(node, ast.Constant) and isinstance(node.value, str)), "")
 
 
-def _op_name(node: ast.FunctionDef) -> str | None:
-    """Return the literal op_name of the first ``…Benchmark(…)`` call, with the suite's ``_backward``."""
-    for call in ast.walk(node):
-        if not isinstance(call, ast.Call):
-            continue
-        keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        given = keywords.get("op_name")
-        if given is None and _callee(call).endswith("Benchmark") and call.args:
-            given = call.args[0]
-        if isinstance(given, ast.Constant) and isinstance(given.value, str):
-            backward = keywords.get("is_backward")
-            return given.value + ("_backward" if backward is not None and _is_true(backward) else "")
-    return None
-
-
-def _callee(call: ast.Call) -> str:
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
+def _main_name(op_names: Sequence[str], own: Sequence[str]) -> str | None:
+    """Return the name that stands for a function: its only one, or among several the one that it is called after."""
+    plain = [name for name in op_names if "*" not in name]
+    if len(plain) == 1 and len(op_names) == 1:
+        return plain[0]
+    return next((name for name in own if name in plain), None)
 
 
 def _stamp(provider: Provider, files: list[Path]) -> str:
-    stats = [path.stat() for path in files]
-    newest = max((stat.st_mtime_ns for stat in stats), default=0)
-    size = sum(stat.st_size for stat in stats)
-    return f"{_CACHE_SCHEMA} {provider.root} {len(files)} {size} {newest}"
+    """What the cache is valid for: a file that was replaced by one of equal size and older date is another file."""
+    digest = hashlib.sha256()
+    for path in files:
+        stat = path.stat()
+        digest.update(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\0{stat.st_ino}\0".encode("utf-8", "surrogateescape"))
+    return f"{_CACHE_SCHEMA} {suite_commit(provider.root)} {digest.hexdigest()}"
 
 
 def _from_cache(cache: Path, stamp: str, provider: Provider) -> Inventory | None:
@@ -233,7 +233,9 @@ def _from_cache(cache: Path, stamp: str, provider: Provider) -> Inventory | None
         benchmarks = [Benchmark(**entry) for entry in data["benchmarks"]]
         return Inventory(
             provider=provider,
-            benchmarks=tuple(replace(entry, markers=tuple(entry.markers)) for entry in benchmarks),
+            benchmarks=tuple(
+                replace(entry, markers=tuple(entry.markers), op_names=tuple(entry.op_names)) for entry in benchmarks
+            ),
             classes=tuple(data["classes"]),
             problems=tuple(data["problems"]),
         )

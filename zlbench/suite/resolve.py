@@ -99,8 +99,7 @@ class _Index:
 
     def words(self) -> set[str]:
         """Return everything that a person may have meant."""
-        words = set(self.names.values())
-        return words.union(*({b.op_name, b.stem} if b.op_name else {b.stem} for b in self.benchmarks))
+        return set(self.names.values()).union(*({*b.op_names, *b.markers, b.stem} for b in self.benchmarks))
 
 
 def _resolve_one(request: str, indexes: Sequence[_Index]) -> Iterable[Selection]:
@@ -192,17 +191,24 @@ def _by_name(operator: str, file: str, index: _Index, word: str) -> Benchmark:
             ),
         )
     tests: tuple[Callable[[Benchmark], bool], ...] = (
+        # Whole first: another benchmark of the file may be called what stands before the @.
+        lambda b: bool(file) and index.names[b] == f"{operator}@{file}",
         lambda b: index.names[b] == operator,
         lambda b: operator in (b.short, b.function),
         lambda b: b.op_name == operator,
         lambda b: operator in b.markers,
+        lambda b: operator in b.op_names,
+        # A name that only running the suite would complete: to_copy_*_to_*.
+        lambda b: any("*" in name and fnmatch.fnmatchcase(operator, name) for name in b.op_names),
         lambda b: _bare(b.short) == operator,
         lambda b: b.stem == operator,
     )
     for test in tests:
         found = [benchmark for benchmark in candidates if test(benchmark)]
-        if len(found) == 1:
-            return found[0]
+        # Of several, the one in the file of that name is meant; a file with several of them settles nothing.
+        for meant in (found, [benchmark for benchmark in found if benchmark.stem == operator]):
+            if len(meant) == 1:
+                return meant[0]
         if found:
             raise _ambiguous(word, found, index)
     known = {index.names[b] for b in candidates} if file else index.words()
