@@ -32,8 +32,13 @@ class Backend:
         vendor: value for the suite's GEMS_VENDOR, "" where the suite needs none.
         visibility: environment variables that choose devices, the one to set first.
         device_module: name of torch's module for the device (``cuda`` for ``torch.cuda``), "" with no device.
+        torch_package: package that brings the device module into torch, "" where torch itself has it.
         timers: what it can measure with, the default first.
-        capture_errors: exact wordings by which a failed graph capture is recognised.
+        fatal_errors: exact wordings of errors after which the process has lost its context on the card.
+        capture_errors: exact wordings by which a refused or failed graph capture is recognised.
+        poison_errors: exact wordings of errors that an earlier failed capture leaves behind in the process.
+        error_hints: how lines begin that torch appends to every error; they say nothing about this one.
+        never_captured: operators (``op_name``) that are timed without a graph from the start.
         device_files: files that are there when a card of this family is; looked at instead of asking a tool.
         telemetry: how its tool tells clocks and temperatures, None where there is none.
         cards: how its tool tells which cards there are.
@@ -47,9 +52,14 @@ class Backend:
     vendor: str = ""
     visibility: tuple[str, ...] = ()
     device_module: str = ""
+    torch_package: str = ""
     supports_cuda_graph: bool = False
     timers: tuple[Timer, ...] = (Timer.DIRECT,)
+    fatal_errors: tuple[str, ...] = ()
     capture_errors: tuple[str, ...] = ()
+    poison_errors: tuple[str, ...] = ()
+    error_hints: tuple[str, ...] = ()
+    never_captured: tuple[str, ...] = ()
     device_files: tuple[str, ...] = ()
     telemetry: Query[Sample] | None = None
     cards: Query[CardFacts] | None = None

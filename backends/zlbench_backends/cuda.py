@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from zlbench import torch_errors
 from zlbench.backend import Backend, Timer
 from zlbench.smi import CARD, CardFacts, CardProcess, Query, Sample, csv_rows, number, whole, word
 
@@ -26,6 +27,38 @@ _THROTTLE = {
     0x20: "sw_thermal_slowdown", 0x40: "hw_thermal_slowdown", 0x80: "hw_power_brake_slowdown",
     0x100: "display_clock_setting",
 }  # fmt: skip
+
+# cudaGetErrorString and cuGetErrorString say the same; Torch and Triton put their own names in front. After these the
+# context is gone: every later call of the process fails in the same way.
+_FATAL = (
+    "an illegal memory access was encountered",
+    "misaligned address",
+    "an illegal instruction was encountered",
+    "operation not supported on global/shared address space",
+    "invalid program counter",
+    "hardware stack error",
+    "device-side assert triggered",
+    "unspecified launch failure",
+    "the launch timed out and was terminated",
+    "context is destroyed",
+    "uncorrectable ECC error encountered",
+    "uncorrectable NVLink error detected during the execution",
+    "invalid access of peer GPU memory over nvlink or a hardware error",
+    "tensor memory not completely freed",
+    "driver shutting down",
+)
+# cudaErrorStreamCapture*, 900 to 908.
+_CAPTURE = (
+    "operation not permitted when stream is capturing",
+    "operation failed due to a previous error during capture",
+    "operation would result in a merge of separate capture sequences",
+    "capture was not ended in the same stream as it began",
+    "capturing stream has unjoined work",
+    "dependency created on uncaptured work in another stream",
+    "operation would make the legacy stream depend on a capturing blocking stream",
+    "operation not permitted on an event last recorded in a capturing stream",
+    "attempt to terminate a thread-local capture sequence from another thread",
+)
 
 
 def parse_telemetry(text: str) -> list[Sample]:
@@ -88,6 +121,10 @@ BACKEND = Backend(
     device_module="cuda",
     supports_cuda_graph=True,
     timers=(Timer.CUDA_GRAPH, Timer.DIRECT),
+    fatal_errors=_FATAL,
+    capture_errors=(*_CAPTURE, *torch_errors.CAPTURE),
+    poison_errors=torch_errors.POISON,
+    error_hints=torch_errors.HINTS,
     device_files=("/dev/nvidiactl",),
     telemetry=Query(argv=("nvidia-smi", f"--query-gpu={','.join(_SAMPLE)}", _CSV), pin=_PIN, parse=parse_telemetry),
     cards=Query(argv=("nvidia-smi", f"--query-gpu={','.join(_CARD)}", _CSV), pin=_PIN, parse=parse_cards),
