@@ -86,6 +86,12 @@ class NotComparableError(ZlbenchError):
     code = ExitCode.NOT_COMPARABLE
 
 
+class NothingMeasuredError(ZlbenchError):
+    """There is no number to say anything about."""
+
+    code = ExitCode.NOTHING_MEASURED
+
+
 class PartialError(ZlbenchError):
     """Some cells are complete and some are not."""
 

@@ -107,18 +107,38 @@ _REFUSALS: dict[str, _Entry] = {
     "ZERO_MATCHED": (
         "No row of A has a counterpart in B: other shapes, other dtype labels.",
         "There is no comparison, and it is no all-clear.",
-        "Compare shapes.yaml of both sides."),
+        "Compare shapes.yaml and the dtypes in rows.jsonl of both sides."),
     "UNEQUAL_ROWS": (
         "Some rows exist on one side alone.",
         "Only matched rows are compared, pair by pair; a mean over unequal sets would be wrong.",
         "The lost rows are listed with their reasons."),
+    "L2_MISMATCH": (
+        "One side timed this row with a warm second-level cache, the other with a flushed one.",
+        "The difference would be that of the cache; the row is excluded.",
+        "Give both sides the same --l2."),
+    "CONFIG_MISMATCH": (
+        "The sides ran this row with different autotune configs.",
+        "The difference would be that between configs; the row is excluded.",
+        "Let B replay A's record; see which kernel in autotune_records of both sides."),
+    "INVALID_LATENCY": (
+        "A side has no time for this row, or one that cannot be: 0, negative, not a number.",
+        "The row is not compared, and the comparison is partial.",
+        "Read run.log of that side; a kernel that is not launched at all can look like this."),
+    "DUPLICATE_ROW": (
+        "A side has more than one result under this row's name.",
+        "Which of them belongs to the other side's cannot be told; the row is excluded.",
+        "Measure the operator again in a new run."),
+    "BASELINE_DRIFT": (
+        "The Torch baseline, which the change cannot reach, moved by more than 2 % between the sides.",
+        "The card or the host was not the same: changes of that size mean nothing here.",
+        "See if the card was busy or hot, and measure both sides again, one right after the other."),
     "ORDER_CONFOUNDED": (
         "The same side ran first in every round.",
         "Drift and the change cannot be told apart; there is no verdict.",
         "Measure again with alternating order."),
     "BASELINE_NOT_INDEPENDENT": (
-        "The Torch baseline went through the compiler under test.",
-        "Speed-ups against it move with the change itself.",
+        "The benchmark's baseline is the measured operator itself, or launches Triton kernels.",
+        "It went through the compiler under test: speed-ups against it mean nothing, and it is no canary.",
         "Compare latencies of A and B, not speed-ups."),
 }
 
