@@ -5,6 +5,7 @@ Parsers take the tool's text and never raise: what is no answer parses to nothin
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -79,17 +80,20 @@ class Query(Generic[T]):
         argv: the command for all cards.
         parse: its output as values; never raises.
         pin: arguments that ask about one card, with `CARD` in the place of its name; left out as a whole otherwise.
+        otherwise: the question to another tool, where this one is not installed.
     """
 
     argv: tuple[str, ...]
     parse: Callable[[str], list[T]]
     pin: tuple[str, ...] = ()
+    otherwise: Query[T] | None = None
 
     def command(self, card: str = "") -> tuple[str, ...]:
         """Return the command for one card, or for all."""
         return (*self.argv, *(part.replace(CARD, card) for part in self.pin)) if card else self.argv
 
 
+_JSON_START = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 _NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)")
 
 
@@ -125,12 +129,10 @@ def csv_rows(text: str, columns: int) -> Iterator[list[str]]:
 
 
 def json_value(text: str) -> Any:
-    """Return the JSON in a tool's output, which may say something before it; None where there is none."""
-    for start in (text.find("{"), text.find("[")):
-        if start < 0:
-            continue
+    """Return the JSON that begins with a line of a tool's output, which may warn before it; None for none."""
+    for start in itertools.islice(_JSON_START.finditer(text), 20):
         try:
-            return json.JSONDecoder().raw_decode(text[start:])[0]
+            return json.JSONDecoder().raw_decode(text, start.end() - 1)[0]
         except (ValueError, RecursionError):
             continue
     return None

@@ -16,6 +16,11 @@ from zlbench.target import KNOWN_TARGETS, parse_target, parse_targets
     [
         ("cuda", "cuda"),
         ("NVIDIA", "cuda"),
+        ("gpu", "cuda"),
+        ("mthreads", "musa"),
+        ("amd", "rocm"),
+        ("hip", "rocm"),
+        ("npu", "ascend"),
         ("compile", "compile"),
         ("offline", "compile"),
         ("deviceless", "compile"),
@@ -29,7 +34,7 @@ def test_backends_are_found_by_name_and_alias(word: str, name: str) -> None:
 def test_an_unknown_backend_fails_with_the_list() -> None:
     with pytest.raises(UsageError, match="Nearest: cuda") as caught:
         backends.get("cudaa")
-    assert "compile, cuda" in caught.value.hint
+    assert "ascend, compile, cuda, musa, rocm" in caught.value.hint
 
 
 def test_names_and_aliases_are_unique() -> None:
@@ -44,6 +49,19 @@ def test_the_device_less_backend_only_compiles() -> None:
     assert not cuda.deviceless
     assert cuda.timers[0] is Timer.CUDA_GRAPH
     assert cuda.supports_cuda_graph
+
+
+def test_a_family_declares_what_measuring_on_it_takes() -> None:
+    cards = [backend for backend in backends.available().values() if not backend.deviceless]
+    assert len(cards) >= 4
+    for backend in cards:
+        assert backend.vendor
+        assert backend.visibility
+        assert backend.device_module
+        assert backend.device_files
+        assert backend.supports_cuda_graph == (backend.timers[0] is Timer.CUDA_GRAPH)
+        assert None not in (backend.telemetry, backend.cards, backend.processes)
+    assert not backends.get("compile").device_files
 
 
 @pytest.mark.parametrize(
