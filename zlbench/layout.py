@@ -177,7 +177,10 @@ def write_not_measured(cell_dir: Path, records: CellRecords, *, state: CellState
 def row_in_progress(records: CellRecords) -> Mapping[str, Any] | None:
     """The row that was started and never finished: where a process died."""
     started = [event for event in records.events if event["event"] == "started"]
-    return started[-1] if len(started) > len(records.rows) else None
+    if not started or "sequence" not in started[-1]:
+        return started[-1] if len(started) > len(records.rows) else None
+    # A row may be started twice: once more in the process after one that lost its device.
+    return started[-1] if started[-1]["sequence"] not in {row.get("sequence") for row in records.rows} else None
 
 
 def markers(records: CellRecords) -> tuple[str, ...]:

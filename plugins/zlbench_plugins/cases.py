@@ -80,6 +80,7 @@ def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes, offset: int) ->
     inputs = bench.get_input_iter(dtype)
     while True:
         tracked.seed()
+        value = None  # the row before may fill the card
         try:
             value = next(inputs)
         except StopIteration:

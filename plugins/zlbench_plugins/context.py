@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -58,17 +59,25 @@ class CellContext:
         """Hooks that plugins looked for in this Triton, and whether it has them."""
         self.launches: dict[str, Launches] = {}
         """Launches of the row in progress, by kernel id."""
+        self.row = ""
+        """Name of the row in progress, empty until its inputs are known."""
         self.grid: tuple[int, int, int] | None = None
         """Grid of the launch in progress, where the launcher tells it."""
         self.sweeping = False
         """Whether an autotuner is timing its configs."""
+        self.tuned: dict[str, str] = {}
+        """What autotuners chose for the row in progress: kernel with key, and config."""
+        self.tuned_anew: dict[str, str] = {}
+        """Kernels of the row in progress whose config should have been replayed and was not, and why."""
         self.recorder: Recorder | None = None
         self.hard_coded_rows = 0
         """Rows whose inputs did not come from the benchmark's list of shapes."""
 
     def begin_row(self) -> None:
-        """Forget the launches of the row before."""
+        """Forget the row before."""
         self.launches = {}
+        self.tuned, self.tuned_anew = {}, {}
+        self.row = ""
 
     def launched(self, kernel: str, grid: tuple[int, ...] | None) -> None:
         """Count one launch of a kernel for the row in progress; those of a sweep are not the row's."""
@@ -79,7 +88,17 @@ class CellContext:
     def end_row(self, record: dict[str, Any]) -> None:
         """Append the finished row together with the kernels that it launched."""
         kernels = [{"kernel": name, **launch.to_json()} for name, launch in self.launches.items()]
-        self.rows.append({**record, "kernels": kernels})
+        self.rows.append({**record, **self._choices(), "kernels": kernels})
+
+    def _choices(self) -> dict[str, str]:
+        """Which configs applied to the row, in short, where an autotuner was asked at all."""
+        said = {}
+        if self.tuned:
+            text = json.dumps(sorted(self.tuned.items()))
+            said["config"] = hashlib.sha256(text.encode()).hexdigest()[:12]
+        if self.tuned_anew:
+            said["replay_fallback"] = ", ".join(f"{kernel} {why}" for kernel, why in sorted(self.tuned_anew.items()))
+        return said
 
     def warn(self, marker: str, text: str) -> None:
         """Print a marker line into run.log and keep it as an event."""

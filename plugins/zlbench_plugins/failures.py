@@ -15,6 +15,7 @@ class FailureKind(str, Enum):
     COMPILE_ERROR = "COMPILE_ERROR"
     DTYPE = "DTYPE_NOT_SUPPORTED"
     DISK_FULL = "DISK_FULL"
+    DEVICE_LOST = "DEVICE_LOST"
     ERROR = "ERROR"
 
 
@@ -28,6 +29,8 @@ def classify(error: BaseException) -> FailureKind:
         if isinstance(link, OSError) and link.errno in DISK_FULL_ERRNOS:
             return FailureKind.DISK_FULL
     names = {type(link).__name__ for link in chain}
+    if "DeviceLostError" in names:
+        return FailureKind.DEVICE_LOST
     text = str(error)
     if "No space left on device" in text:
         return FailureKind.DISK_FULL

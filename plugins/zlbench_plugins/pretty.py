@@ -29,14 +29,14 @@ def _line(row: dict[str, Any]) -> str:
     speedup = baseline / latency if latency and baseline else None
     numbers = (_number(baseline, 6), _number(latency, 6), _number(speedup, 3))
     cells = [f"{row['status']:<10}"] + [f"{text:>20}" for text in numbers]
-    return "".join(cells) + f"          {_detail(row)}"
+    return "".join(cells) + f"          {detail(row)}"
 
 
 def _number(value: float | None, digits: int) -> str:
     return "N/A" if value is None else f"{value:.{digits}f}"
 
 
-def _detail(row: dict[str, Any]) -> str:
+def detail(row: dict[str, Any]) -> str:
     """Size Detail as upstream shows it: ``[torch.Size([64, 64]), 1]``; for a failed row, its error."""
     described = row.get("input")
     if described is None:

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, NoReturn
 
 import pytest
 
-from zlbench.errors import DISK_FULL_EXIT
-from zlbench_plugins import inputs, pretty
+from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
+from zlbench_plugins import harness_table, inputs
+from zlbench_plugins.canary import wants_baseline
+from zlbench_plugins.capture_errors import CapturePoisonedError
 from zlbench_plugins.cases import Case, cases
 from zlbench_plugins.context import CellContext, current
 from zlbench_plugins.failures import FailureKind, classify, one_line
+from zlbench_plugins.past import Past, read_past
+from zlbench_plugins.rates import rates, release_memory
 from zlbench_plugins.timing import measure
 
 
@@ -25,7 +31,14 @@ class RowRunner:
 
     def __init__(self, context: CellContext) -> None:
         self._context = context
-        self._counts: dict[tuple[str, str, str], int] = {}
+        self._counts: dict[str, int] = {}
+        """Rows of one table with equal inputs so far."""
+        self._sequence = 0
+        """Number of the next row in this cell, over all its benchmarks."""
+        past = read_past(context) if context.spec.continued else Past()
+        self._kept = past.rows
+        self._uncapturable = past.uncapturable
+        self._announced = past.announced
 
     def run(self, bench: Any) -> None:
         """Measure every row of `bench`; fails the test at the end if any row failed."""
@@ -41,23 +54,31 @@ class RowRunner:
         dtypes = list(bench.to_bench_dtypes)
         if self._context.spec.quick:
             dtypes, bench.shapes = dtypes[:1], list(bench.shapes or ())[:1]
-        shapes = list(bench.shapes or ())
+        self._announce(bench, dtypes)
+        failed = 0
+        for place, dtype in enumerate(dtypes):
+            rows = []
+            for number, case in enumerate(cases(bench, dtype, self._context.spec.seed)):
+                rows.append(self._row(bench, dtype, case, baseline=wants_baseline(self._context.spec, place, number)))
+                del case  # else the inputs of two rows would fill the card while the next are built
+            harness_table.show(bench, dtype, self._context.spec, rows)
+            failed += sum(row["status"] != "SUCCESS" for row in rows)
+        self._context.events.append({"event": "completed", "op": bench.op_name})
+        if failed:
+            pytest.fail(f"{failed} rows of {bench.op_name} failed; see rows.jsonl", pytrace=False)
+
+    def _announce(self, bench: Any, dtypes: Sequence[Any]) -> None:
+        """Write down what will be measured, once a cell: what a crash leaves out is known from it."""
+        if str(bench.op_name) in self._announced:
+            return
         self._context.events.append(
             {
                 "event": "planned",
                 "op": bench.op_name,
                 "dtypes": [inputs.dtype_name(dtype) for dtype in dtypes],
-                "shapes": [inputs.describe(shape) for shape in shapes],
+                "shapes": [inputs.describe(shape) for shape in bench.shapes or ()],
             }
         )
-        failed = 0
-        for dtype in dtypes:
-            rows = [self._row(bench, dtype, case) for case in cases(bench, dtype, self._context.spec.seed)]
-            print(pretty.table(bench, dtype, self._context.spec, rows), flush=True)  # noqa: T201 - upstream's table
-            failed += sum(row["status"] != "SUCCESS" for row in rows)
-        self._context.events.append({"event": "completed", "op": bench.op_name})
-        if failed:
-            pytest.fail(f"{failed} rows of {bench.op_name} failed; see rows.jsonl", pytrace=False)
 
     def _refused_dtypes(self, bench: Any) -> str:
         """Record a failed row for each dtype that was asked for and that the operator does not take; say which."""
@@ -71,12 +92,20 @@ class RowRunner:
             self._context.end_row(
                 {
                     "op": bench.op_name, "dtype": dtype, "shape": None, "shape_index": None, "origin": "dtypes",
-                    "status": "FAILED", "failure": FailureKind.DTYPE.value, "phase": "dtypes", "error": said,
+                    "sequence": self._next(), "status": "FAILED", "failure": FailureKind.DTYPE.value,
+                    "phase": "dtypes", "error": said,
                 }
             )  # fmt: skip
         return said
 
-    def _row(self, bench: Any, dtype: Any, case: Case) -> dict[str, Any]:
+    def _next(self) -> int:
+        self._sequence += 1
+        return self._sequence - 1
+
+    def _row(self, bench: Any, dtype: Any, case: Case, *, baseline: bool) -> dict[str, Any]:
+        sequence = self._next()
+        if sequence < len(self._kept):
+            return self._kept[sequence]
         name = inputs.dtype_name(dtype)
         record: dict[str, Any] = {
             "op": bench.op_name,
@@ -84,6 +113,7 @@ class RowRunner:
             "shape": inputs.describe(case.shape),
             "shape_index": case.index,
             "origin": self._origin(case),
+            "sequence": sequence,
         }
         self._context.begin_row()
         self._context.events.append({"event": "started", **record})
@@ -93,32 +123,44 @@ class RowRunner:
             args, kwargs = bench.unpack_to_args_kwargs(case.value)
             described = inputs.identity(args, kwargs)
             record |= {"label": inputs.label(described), "input": described, "row": self._name(bench, name, described)}
-            result = measure(self._context, bench, self._suite, args, kwargs)
+            self._context.row = record["row"]
+            capture = sequence not in self._uncapturable
+            result = measure(self._context, bench, self._suite, args, kwargs, capture=capture, baseline=baseline)
+            record |= asdict(result)
+            record |= rates(self._context, bench, args, kwargs, result)
+        except CapturePoisonedError as error:
+            # The process is of no use any more. A fresh one measures this row without a graph.
+            self._context.events.append({"event": "capture_poisoned", "sequence": sequence, "error": one_line(error)})
+            _leave(error)
         except Exception as error:  # noqa: BLE001 - whatever an operator raises costs this row alone
             return self._finish(record, error, phase="measure")
-        record |= {"timer": result.timer, "latency_ms": result.latency_ms, "baseline_ms": result.baseline_ms}
         return self._finish(record, None, phase="")
 
     def _finish(self, record: dict[str, Any], error: Exception | None, *, phase: str) -> dict[str, Any]:
         if self._context.recorder is not None:
             record["compile_ms"] = self._context.recorder.take_compile_ms()
         record["status"] = "SUCCESS" if error is None else "FAILED"
-        if error is not None:
-            kind = classify(error)
+        kind = None if error is None else classify(error)
+        if error is not None and kind is not None:
             record |= {"failure": kind.value, "phase": phase, "error": one_line(error)}
             traceback.print_exception(error, file=sys.stderr)
             if kind is FailureKind.DISK_FULL:
                 pytest.exit("the disk is full", returncode=DISK_FULL_EXIT)
         self._context.end_row(record)
+        if error is not None and kind is FailureKind.DEVICE_LOST:
+            self._context.warn("DEVICE_LOST", f"row={record.get('row', record['shape'])} {one_line(error)}")
+            _leave(error)
+        if error is not None:
+            release_memory(self._context)
         return record
 
     def _name(self, bench: Any, dtype: str, described: dict[str, Any]) -> str:
         """Identity of a row, equal on both sides; equal inputs in one table are told apart by their order."""
-        digest = inputs.digest(described)
-        key = (str(bench.op_name), dtype, digest)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        suffix = f"#{self._counts[key]}" if self._counts[key] > 1 else ""
-        return f"{bench.op_name}|{dtype}|{digest}{suffix}"
+        name = f"{bench.op_name}|{dtype}|{inputs.digest(described)}"
+        if name not in self._counts:
+            self._counts[name] = sum(str(row.get("row", "")).partition("#")[0] == name for row in self._kept)
+        self._counts[name] += 1
+        return f"{name}#{self._counts[name]}" if self._counts[name] > 1 else name
 
     def _origin(self, case: Case) -> str:
         if case.index < 0:
@@ -129,6 +171,12 @@ class RowRunner:
     @property
     def _suite(self) -> Any:
         return sys.modules.get(self._context.spec.package)
+
+
+def _leave(error: Exception) -> NoReturn:
+    """End this process: what is left of the cell is done by a fresh one."""
+    traceback.print_exception(error, file=sys.stderr)
+    pytest.exit("the device is lost", returncode=DEVICE_LOST_EXIT)
 
 
 def pytest_collection_modifyitems() -> None:

@@ -22,7 +22,14 @@ class Measurement:
 
 
 def measure(
-    context: CellContext, bench: Any, suite: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    context: CellContext,
+    bench: Any,
+    suite: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    capture: bool = True,
+    baseline: bool = True,
 ) -> Measurement:
     """Run the benchmark's operator for one input case with the timer of the caliber.
 
@@ -38,8 +45,8 @@ def measure(
     def latency(op: Any) -> float:
         return statistics.median(_milliseconds(bench.get_latency(op, *args, **kwargs)) for _ in range(repeat))
 
-    baseline = None if context.spec.baseline == "none" else latency(bench.torch_op)
-    return Measurement(timer=context.spec.timer, latency_ms=_with_operator(bench, suite, latency), baseline_ms=baseline)
+    timed = latency(bench.torch_op) if baseline else None
+    return Measurement(timer=context.spec.timer, latency_ms=_with_operator(bench, suite, latency), baseline_ms=timed)
 
 
 def _milliseconds(value: Any) -> float:

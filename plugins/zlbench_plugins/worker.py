@@ -12,22 +12,24 @@ from __future__ import annotations
 
 import gc
 import importlib
+import json
 import os
 import pkgutil
 import select
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from zlbench import proctree
 from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
-from zlbench.errors import DISK_FULL_EXIT
+from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
 from zlbench.resident import Lines
-from zlbench_plugins import failures
+from zlbench_plugins import device_answers, failures
 
 # All but `device`, which does its work at import, for one cell.
 _SHARED = (
@@ -43,17 +45,23 @@ _SHARED = (
     "shapes",
     "timing",
 )
+_OPENING = "ZL_OPENING"
+"""What the driver said first, for a worker that begins again."""
 _ORPHAN_PATIENCE_S = 2.0
 """The driver looks again, with more patience: a worker that waits serves nobody."""
+_MAX_CONTINUED = 200
+"""Fresh processes that one cell gets after rows that cost it its card: more than any benchmark has rows that do."""
 
 
 class Worker:
     """Serves one driver until the channel ends."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: Lines, *, wipe: Sequence[str] = ()) -> None:
         self._lines = lines
-        self._children: dict[int, tuple[int, str]] = {}
-        """Cells in progress: pidfd → (pid, cell)."""
+        self._wipe = [Path(folder) for folder in wipe]
+        """Folders that every cell finds without files: caches whose place a suite fixes when imported."""
+        self._children: dict[int, _Child] = {}
+        """Cells in progress, by pidfd."""
         # What a cell leaves behind comes to us when the cell ends, whatever group and session it has moved to.
         proctree.adopt_orphans()
 
@@ -65,7 +73,9 @@ class Worker:
             for fd, _ in poller.poll():
                 if fd in self._children:
                     poller.unregister(fd)
-                    self._reap(fd)
+                    again = self._reap(fd)
+                    if again is not None:
+                        poller.register(again, select.POLLIN)
                     continue
                 self._lines.fill()
                 while self._lines.pending:
@@ -73,34 +83,56 @@ class Worker:
                     if message["do"] == "quit":
                         return
                     if message["do"] == "run":
-                        poller.register(self._start(message), select.POLLIN)
+                        spec = CellSpec.from_json(message["cell"])
+                        poller.register(self._start(spec, message["marker"]), select.POLLIN)
                 if self._lines.ended:
                     return
 
-    def _start(self, message: dict[str, Any]) -> int:
-        spec = CellSpec.from_json(message["cell"])
+    def _start(self, spec: CellSpec, marker: str) -> int:
+        """Fork one cell; returns the pidfd to watch."""
+        if not spec.continued:
+            _empty(self._wipe)
         sys.stdout.flush()
         sys.stderr.flush()
         die_with_us = proctree.parent_death_hook()
         pid = os.fork()
         if pid == 0:
             self._lines.close()
-            _become_cell(spec, marker=message["marker"], die_with_worker=die_with_us)
+            _become_cell(spec, marker=marker, die_with_worker=die_with_us)
         proctree.register(pid)
         self._lines.send({"event": "started", "cell": spec.cell, "pid": pid})
         pidfd = os.pidfd_open(pid)
-        self._children[pidfd] = (pid, spec.cell)
+        self._children[pidfd] = _Child(pid=pid, spec=spec, marker=marker)
         return pidfd
 
-    def _reap(self, pidfd: int) -> None:
-        pid, cell = self._children.pop(pidfd)
+    def _reap(self, pidfd: int) -> int | None:
+        """Bury an ended cell and report it; one that lost its card goes on in a fresh process, whose pidfd comes back."""
+        child = self._children.pop(pidfd)
         # Living cells keep their own orphans, so these are this one's. Gone before the next cell begins.
         proctree.kill_orphans(patience_s=_ORPHAN_PATIENCE_S)
-        _, status = os.waitpid(pid, 0)
+        _, status = os.waitpid(child.pid, 0)
         os.close(pidfd)
-        proctree.unregister(pid)
+        proctree.unregister(child.pid)
         code = os.waitstatus_to_exitcode(status)
-        self._lines.send({"event": "ended", "cell": cell, "pid": pid, "returncode": code})
+        if code == DEVICE_LOST_EXIT and child.spec.continued < _MAX_CONTINUED:
+            return self._start(replace(child.spec, continued=child.spec.continued + 1), child.marker)
+        self._lines.send({"event": "ended", "cell": child.spec.cell, "pid": child.pid, "returncode": code})
+        return None
+
+
+def _empty(folders: Sequence[Path]) -> None:
+    """Remove the files below folders; the folders stay, since a suite that made them does not look again."""
+    for folder in folders:
+        for path in folder.rglob("*"):
+            if not path.is_dir() or path.is_symlink():
+                path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Child:
+    pid: int
+    spec: CellSpec
+    marker: str
 
 
 def _become_cell(spec: CellSpec, *, marker: str, die_with_worker: Callable[[], None]) -> None:
@@ -171,37 +203,54 @@ def _ini_file(suite_root: Path) -> str:
     return str(next((path for path in found if path.is_file()), os.devnull))
 
 
-def prepare(message: dict[str, Any]) -> dict[str, str]:
-    """Import everything that cells share, before the first of them; returns targets that could not be compiled for."""
+def prepare(message: dict[str, Any]) -> dict[str, Any]:
+    """Import everything that cells share, before the first of them.
+
+    Returns targets_failed (targets that could not be compiled for), no_device, and shared_import (whether cells find the
+    suite imported).
+    """
     import pytest  # noqa: F401
 
     if message.get("torch"):
         import torch  # noqa: F401
     for name in _SHARED:
         importlib.import_module(f"zlbench_plugins.{name}")
-    for name in message.get("preload") or []:
-        _preload(name)
-    failed = _warm_compiler(message.get("targets") or []) if message.get("timer") == "compile" else {}
+    packages = list(message.get("preload") or [])
+    ready: dict[str, Any] = {"targets_failed": {}, "no_device": False, "shared_import": bool(packages)}
+    if message.get("device_module"):
+        ready |= _prepare_on_card(str(message["device_module"]), packages)
+    else:
+        for name in packages:
+            _preload(name)
+    if message.get("timer") == "compile":
+        ready["targets_failed"] = _warm_compiler(message.get("targets") or [])
     # Objects that exist now are never garbage of a cell: leave them out of every cell's collections.
     gc.collect()
     gc.freeze()
-    return failed
+    return ready
 
 
-def has_device(module: str) -> bool:
-    """Ask Torch for a device, in a child: whoever asks may have opened it, and a forked cell could not use it then."""
-    pid = os.fork()
-    if pid:
-        return os.waitpid(pid, 0)[1] == 0
-    code = 1
-    try:
-        import torch
+def _prepare_on_card(module: str, packages: list[str]) -> dict[str, Any]:
+    """Look for a card and import the suite without opening it; a suite that cannot be shared is left to each cell."""
+    answers = device_answers.ask(module)
+    if answers is None:
+        return {"no_device": True, "shared_import": False}
+    if not packages:
+        return {}
+    with device_answers.answering(module, answers):
+        for name in packages:
+            importlib.import_module(name)
+    return {} if device_answers.works(module) else {"begin_again": True}
 
-        code = 0 if getattr(torch, module).is_available() else 1
-    except BaseException:  # noqa: BLE001 - without Torch, or with one that lacks the module, there is no device either
-        traceback.print_exc()
-    finally:
-        os._exit(code)
+
+def _begin_again(lines: Lines, message: dict[str, Any]) -> NoReturn:
+    """Replace this process, whose import of the suite opened the card, by one in which each cell imports it anew."""
+    print(f"{', '.join(message['preload'])} opens the card when imported: every cell imports it anew", file=sys.stderr)  # noqa: T201 - the worker's log
+    os.environ[_OPENING] = json.dumps({**message, "preload": []})
+    for number in (lines.reader, lines.writer):
+        os.set_inheritable(number, True)  # noqa: FBT003 - positional only
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _preload(package: str) -> None:
@@ -226,20 +275,23 @@ def _warm_compiler(targets: list[str]) -> dict[str, str]:
 def main() -> int:
     """Entry point of ``python -m zlbench_plugins.worker``."""
     lines = Lines.from_env(os.environ)
-    message = lines.receive()
+    again = os.environ.pop(_OPENING, None)
+    message = json.loads(again) if again else lines.receive()
     if message is None:
         return 0
     try:
         observed = observe()
         lines.send({"event": "imported", "observed": observed.to_dict()})
-        failed = prepare(message)
+        os.environ.update(message.get("environment") or {})
+        ready = prepare(message)
+        if ready.pop("begin_again", False):
+            _begin_again(lines, message)
     except Exception as error:  # noqa: BLE001 - an import may raise anything; the driver turns it into a message
         traceback.print_exc()
         lines.send({"event": "failed", "error": f"{type(error).__name__}: {error}"})
         return 1
-    module = str(message.get("device_module") or "")
-    lines.send({"event": "ready", "targets_failed": failed, "no_device": bool(module) and not has_device(module)})
-    Worker(lines).serve()
+    lines.send({"event": "ready", **ready})
+    Worker(lines, wipe=message.get("wipe") or []).serve()
     return 0
 
 

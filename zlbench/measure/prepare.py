@@ -108,10 +108,22 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
             "timer": request.timer,
             "device_module": request.backend.device_module,
             "targets": [target for target in request.targets if target],
-            # With a card, a suite may open the device at import, which a forked cell could not use.
-            "preload": [request.provider.package] if request.provider.name == BUILTIN else [],
+            "preload": _preload(request),
+            # One operator's winners must not be another's: each cell finds its side's tuner cache empty.
+            "wipe": [str(cache / "tuner")] if _wiped(request) else [],
         },
     )
+
+
+def _preload(request: Request) -> list[str]:
+    """What a worker imports once for all its cells: on a card any suite, whose questions to it are answered."""
+    shared = not request.backend.deviceless or request.provider.name == BUILTIN
+    return [request.provider.package] if shared else []
+
+
+def _wiped(request: Request) -> bool:
+    """Whether cells of a side follow each other, so that a folder can be emptied between them."""
+    return not request.backend.deviceless and request.resolved.flag("isolate_tuner_cache")
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -1,0 +1,30 @@
+"""What earlier processes of one cell left on the disk, each of which lost its card; a fresh one goes on behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zlbench.cells import read_json_lines
+from zlbench_plugins.context import CellContext
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Past:
+    """What earlier processes of this cell left, each of which lost its card."""
+
+    rows: Sequence[dict[str, Any]] = ()
+    uncapturable: frozenset[int] = frozenset()
+    """Numbers of rows whose capture cost a process."""
+    announced: frozenset[str] = frozenset()
+
+
+def read_past(context: CellContext) -> Past:
+    """Read rows and events of this cell from the disk."""
+    events = read_json_lines(context.out_dir / "events.jsonl")
+    return Past(
+        rows=read_json_lines(context.out_dir / "rows.jsonl"),
+        uncapturable=frozenset(event["sequence"] for event in events if event["event"] == "capture_poisoned"),
+        announced=frozenset(str(event["op"]) for event in events if event["event"] == "planned"),
+    )
