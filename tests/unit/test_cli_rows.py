@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from zlbench.cells import CellSpec
-from zlbench.cli.rows import folded, row_lines
+from zlbench.cli.rows import row_lines
+from zlbench.text import folded
 
 SPEC = CellSpec(
     cell="dropout/A", op="dropout", side="A", node="/s/test_dropout.py::test_dropout", suite_root="/s", package="gems",

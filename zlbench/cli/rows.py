@@ -7,10 +7,7 @@ from typing import Any
 
 from zlbench.cells import CellSpec
 from zlbench.colour import Paint, plain
-from zlbench.text import columns
-
-_HERE = "*"
-"""Stands in the line above the table for what its column shows."""
+from zlbench.text import columns, folded
 
 
 def row_lines(spec: CellSpec, rows: Sequence[Mapping[str, Any]], *, paint: Paint = plain) -> list[str]:
@@ -26,30 +23,6 @@ def row_lines(spec: CellSpec, rows: Sequence[Mapping[str, Any]], *, paint: Paint
     head = ["dtype", "input", "kernels", "compile", *(["latency"] if timed else []), "status"]
     cells = [_row(row, label, timed=timed) for row, label in zip(rows, labels, strict=True)]
     return [*lines, *columns(head, cells, right=frozenset({2, 3}), paint={len(head) - 1: paint})]
-
-
-def folded(labels: Sequence[str]) -> tuple[list[str], str]:
-    """Take the words that are the same in every label out of them: ``* 0.1 causal=True`` says where they stood.
-
-    A row without a label (its inputs could not be made) counts for nothing. Labels of unequal length stay whole.
-
-    >>> folded(["64x64 0.1", "128x64 0.1"])
-    (['64x64', '128x64'], '* 0.1')
-    """
-    split = [label.split(" ") for label in labels if label]
-    if len(split) < 2 or len({len(words) for words in split}) != 1:
-        return list(labels), ""
-    same = [len(set(words)) == 1 for words in zip(*split, strict=True)]
-    if not any(same) or all(same):
-        return list(labels), ""
-    legend = " ".join(word if constant else _HERE for word, constant in zip(split[0], same, strict=True))
-    return [_without(label, same) for label in labels], legend
-
-
-def _without(label: str, same: Sequence[bool]) -> str:
-    if not label:
-        return ""
-    return " ".join(word for word, constant in zip(label.split(" "), same, strict=True) if not constant)
 
 
 def _row(row: Mapping[str, Any], label: str, *, timed: bool) -> list[str]:
