@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ from zlbench.code.costs import Costs, CostsUnavailableError, amdgcn_costs, cubin
 from zlbench.text import plural
 
 COSTS_FILE = "costs.json"
+LOADED_FILE = "loaded.jsonl"
+"""Costs as the card's driver counted them when it loaded a kernel, written by the measured process."""
+_COUNTED = ("registers", "spills")
 
 
 class Coster:
@@ -28,6 +31,7 @@ class Coster:
         self._tools = tools
         self._by_code: dict[str, Mapping[str, Any]] = {}
         self._without_costs: dict[str, str] = {}
+        self._disagreeing: list[str] = []
 
     @property
     def unavailable(self) -> str:
@@ -36,6 +40,18 @@ class Coster:
             return ""
         count = plural(len(self._without_costs), "kernel")
         return f"COSTS_UNAVAILABLE of {count}: {next(iter(self._without_costs.values()))}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What people must know of the costs, a line each."""
+        return [line for line in (self.unavailable, self.disagreeing) if line]
+
+    @property
+    def disagreeing(self) -> str:
+        """Kernels whose loaded binary has other costs than its file, in one line; empty where they agree."""
+        if not self._disagreeing:
+            return ""
+        return f"COSTS_DISAGREE of {plural(len(self._disagreeing), 'kernel')}: {self._disagreeing[0]}"
 
     def add(self, cell_dirs: Iterable[Path], *, keep_binaries: bool) -> None:
         """Write ``costs.json`` into each cell directory; afterwards its binaries are not needed any more.
@@ -57,11 +73,28 @@ class Coster:
                 for record in records
                 if record.get("code") in self._by_code
             }
+            costs = self._with_loaded(costs, read_json_lines(path / LOADED_FILE))
             if costs:
                 # A cell that was finished before, and is only kept now, has no binaries left to look at again.
                 store.write_json(path / COSTS_FILE, {**(store.read_json(path / COSTS_FILE) or {}), **costs})
             if not keep_binaries:
                 _tidy(path)
+
+    def _with_loaded(
+        self, costs: Mapping[str, Mapping[str, Any]], loaded: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Mapping[str, Any]]:
+        """Add what the driver counted when it loaded each kernel, and note where the file says otherwise."""
+        found = dict(costs)
+        for line in loaded:
+            known = found.get(line["kernel"])
+            if known is None:
+                continue
+            counted = {name: line[name] for name in _COUNTED}
+            found[line["kernel"]] = {**known, "loaded": counted}
+            if any(known[name] != counted[name] for name in _COUNTED):
+                differs = (f"{name} {known[name]} in the file, {counted[name]} loaded" for name in _COUNTED)
+                self._disagreeing.append(f"{line['kernel']}: {', '.join(differs)}")
+        return found
 
     def _look_at(self, binaries: Mapping[str, Path]) -> None:
         cubins = {code: path for code, path in binaries.items() if path.suffix == ".cubin" and path.is_file()}

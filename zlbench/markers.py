@@ -259,6 +259,10 @@ _MARKERS: dict[str, _Entry] = {
         "Registers, spills and instructions could not be read out of the binaries.",
         "Verdicts are not touched; costs that are unknown show as ?.",
         "The line names the tool or the file. The tools ship inside a Triton wheel; a source tree may lack them."),
+    "COSTS_DISAGREE": (
+        "The card's driver counted other registers or spills when it loaded a kernel than its file states.",
+        "The costs of that kernel are not what ran; verdicts are not touched.",
+        "The line names the first kernel. A driver that recompiles (PTX for a newer card) does this."),
     "IR_UNREADABLE": (
         "A stored IR file could not be parsed.",
         "The operator gets no verdict rather than a wrong one.",

@@ -17,6 +17,7 @@ from typing import Any
 from zlbench import store
 from zlbench.cells import KERNEL_DIGEST
 from zlbench.code.elf import ElfError, code_identity
+from zlbench_plugins import loaded_costs
 from zlbench_plugins.context import CellContext, current
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -60,6 +61,10 @@ class IrRecorder:
         if not cache_hit:
             self.new_compile_ms += float(record.get("compile_ms") or 0.0)
         self._context.kernels.append(record)
+
+    def kernel_of(self, triton_hash: str) -> str | None:
+        """Our name of a kernel that this process compiled or found in the cache."""
+        return self._by_hash.get(triton_hash)
 
     def loaded(self, _module: Any, function: Any, _name: str, _metadata_group: Any, triton_hash: str) -> None:
         """Triton's load hook: remember which kernel a function handle belongs to."""
@@ -240,4 +245,7 @@ def _chained(before: Callable[..., Any] | None, callback: Callable[..., None]) -
 def pytest_configure() -> None:
     """Install for the cell of this process."""
     context = current()
-    context.recorder = install(context)
+    recorder = install(context)
+    context.recorder = recorder
+    if context.spec.timer != "compile":
+        loaded_costs.install(context, recorder.kernel_of)

@@ -12,7 +12,7 @@ from test_code_elf import elf
 
 from zlbench import store
 from zlbench.code.elf import code_identity
-from zlbench.costing import COSTS_FILE, Coster
+from zlbench.costing import COSTS_FILE, LOADED_FILE, Coster
 
 AMDGCN = (Path(__file__).parent / "data" / "tools" / "softmax-gfx942.amdgcn").read_text()
 USAGE = "REG:40 STACK:8 SHARED:0"
@@ -142,3 +142,24 @@ def test_a_kernel_whose_code_is_unknown_has_no_costs(tmp_path: Path, tools: Path
         stream.write(json.dumps(record) + "\n" + json.dumps({"kernel": "k-8", "code": None}) + "\n")
     Coster(tools).add([a], keep_binaries=False)
     assert list(read(a)) == ["k-0"]
+
+
+def test_costs_of_the_loaded_binary_stand_beside_those_of_the_file(tools: Path, tmp_path: Path) -> None:
+    path = cell(tmp_path / "c", b"one", b"two")
+    lines = [{"kernel": "k-0", "registers": 40, "spills": 2}, {"kernel": "k-1", "registers": 41, "spills": 2}]
+    (path / LOADED_FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    coster = Coster(tools)
+    coster.add([path], keep_binaries=False)
+    costs = json.loads((path / COSTS_FILE).read_text())
+    assert costs["k-0"]["loaded"] == {"registers": 40, "spills": 2}
+    assert coster.notes == [
+        "COSTS_DISAGREE of 1 kernel: k-1: registers 40 in the file, 41 loaded, spills 2 in the file, 2 loaded"
+    ]
+
+
+def test_a_kernel_that_was_never_loaded_has_the_costs_of_its_file_alone(tools: Path, tmp_path: Path) -> None:
+    path = cell(tmp_path / "c", b"one")
+    coster = Coster(tools)
+    coster.add([path], keep_binaries=False)
+    assert "loaded" not in json.loads((path / COSTS_FILE).read_text())["k-0"]
+    assert coster.notes == []

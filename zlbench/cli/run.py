@@ -81,8 +81,8 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
     )  # fmt: skip
     try:
         runner.run(cells)
-        if runner.coster.unavailable:
-            app.talk(runner.coster.unavailable)
+        for line in runner.coster.notes:
+            app.talk(line)
     except KeyboardInterrupt:
         app.talk(f"interrupted: {len(done)} of {plural(len(cells), 'operator')} finished, kept in {app.runs}")
         shutil.rmtree(work, ignore_errors=True)

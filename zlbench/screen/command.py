@@ -73,8 +73,7 @@ class Screen:
         # Costs come in one go at the end: a disassembler takes as long to start as for a thousand kernels.
         self.lines = {pair: self._with_costs(pair, line) for pair, line in self.lines.items()}
         self._write_table()
-        if runner.coster.unavailable:
-            self.notes.append(runner.coster.unavailable)
+        self.notes += runner.coster.notes
 
     def _remember(self, cells: Sequence[CellSpec]) -> None:
         """Keep what an earlier try found in operators that did not end well, until their cells are started again."""
