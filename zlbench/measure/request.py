@@ -23,6 +23,10 @@ from zlbench.suite.provider import Provider, find_provider
 from zlbench.suite.resolve import Selection, resolve_all, resolve_operators
 
 SEED = 20240229
+WARMUP_MS = 50
+"""Budget of a row's warm-up on a card, where none is given; upstream's own is 1,000 ms for each of two calls."""
+REP_MS = 100
+"""Budget of a row's measured calls on a card, where none is given: upstream's own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,8 +218,8 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         autotune=autotune,
         replay_from=_replay_source(request, root / pair) if autotune == "replay" else None,
         plugins=plugins,
-        warmup_ms=_number(resolved.value("warmup")),
-        rep_ms=_number(resolved.value("iter")),
+        warmup_ms=_budget(request, "warmup", WARMUP_MS),
+        rep_ms=_budget(request, "iter", REP_MS),
         direct_repeat=int(resolved.value("direct_repeat")),
         environment=request.environment,
         quick=resolved.flag("quick"),
@@ -229,5 +233,9 @@ def _replay_source(request: Request, pair: Path) -> str:
     return str((request.cwd / given).resolve() if given else pair / "A")
 
 
-def _number(value: Any) -> int | None:
-    return None if value is None else int(value)
+def _budget(request: Request, option: str, default_ms: int) -> int | None:
+    """A budget in milliseconds; None leaves the suite's own, which is of no use where nothing is timed."""
+    value: Any = request.resolved.value(option)
+    if value is None:
+        return None if request.backend.deviceless else default_ms
+    return int(value)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 SCREEN = frozenset({"screen", "doctor"})
 MEASURE = SCREEN | {"run"}
 BUILDS = MEASURE | {"build"}
-EVERY = BUILDS | {"rescore", "explain", "diff"}
-COMMANDS = ("screen", "run", "build", "rescore", "doctor", "diff", "explain")
+EVERY = BUILDS | {"rescore", "explain", "diff", "compare"}
+COMMANDS = ("screen", "run", "build", "rescore", "doctor", "diff", "compare", "explain")
 
 
 def operators_from_environment(env: Mapping[str, str], names: tuple[str, ...]) -> EnvValue | None:
@@ -46,6 +46,9 @@ _WHAT = (
             help="the word in capitals, or the exit code, to explain"),
     _option("dirs", frozenset({"rescore"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
             arity=Arity.POSITIONAL, metavar="DIR", env=("RESCORE",), help="finished screen directories"),
+    _option("runs", frozenset({"compare"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
+            arity=Arity.POSITIONAL, metavar="DIR",
+            help="two run directories, A then B; or one pair of a screen; or one screen, by default the newest"),
     _option("builds", frozenset({"build"}), Group.WHAT, parse=parsers.words, default=(),
             arity=Arity.POSITIONAL, metavar="BUILD", help="builds to make; without any, the two of the axis"),
     _flag("all", MEASURE, Group.WHAT, featured=True,
@@ -53,7 +56,7 @@ _WHAT = (
     _option("ops_file", MEASURE, Group.WHAT, parse=parsers.path, metavar="FILE",
             help="a file with one operator a line; what follows # is a comment"),
     _flag("list", MEASURE, Group.WHAT, help="list the operators of the suite and stop"),
-    _option("suite", EVERY - {"explain", "rescore"}, Group.WHAT, parse=parsers.text, default="builtin",
+    _option("suite", EVERY - {"explain", "rescore", "compare"}, Group.WHAT, parse=parsers.text, default="builtin",
             metavar="SUITE", env=("FLAGGEMS_DIR",), key="suite",
             help="builtin, or a checkout with benchmark/ and src/<package>/ such as FlagGems"),
     _option("shapes", MEASURE, Group.WHAT, parse=parsers.text, metavar="SHAPES",
@@ -107,9 +110,9 @@ _HOW = (
     _option("device", MEASURE, Group.HOW, parse=parsers.text, metavar="ID", env=("ZL_DEVICE",), key="device",
             caliber=True, help="which device, as the parent process sees it"),
     _option("warmup", MEASURE, Group.HOW, parse=parsers.count, metavar="MS", key="warmup", caliber=True,
-            help="warm-up budget of a measurement"),
+            help="warm-up budget of a row; default on a card: 50"),
     _option("iter", MEASURE, Group.HOW, parse=parsers.count, metavar="MS", key="iter", caliber=True,
-            help="repetition budget of a measurement"),
+            help="budget of a row's measured calls; default on a card: 100"),
     _option("direct_repeat", MEASURE, Group.HOW, parse=parsers.count, default=1, metavar="N",
             env=("ZL_DIRECT_REPEAT",), key="direct_repeat", caliber=True,
             help="calls whose median is taken where a row is timed without a graph"),
@@ -142,7 +145,7 @@ _HOW = (
             help="give each side a tuner cache of its own"),
     _flag("share_cache", SCREEN, Group.HOW,
           help="share the compile cache between the sides; NO_IR_DIFF is then refused (CACHE_NOT_FRESH)"),
-    _flag("allow_caliber_mismatch", SCREEN | {"rescore"}, Group.HOW,
+    _flag("allow_caliber_mismatch", SCREEN | {"rescore", "compare"}, Group.HOW,
           help="compare although the conditions differ; the differences stay on top"),
     _option("extra_plugins", MEASURE, Group.HOW, parse=parsers.words, default=(), arity=Arity.REPEATED,
             metavar="PLUGIN", env=("ZL_EXTRA_PLUGINS",), help="further pytest plugins to load"),
