@@ -1,7 +1,7 @@
 """The table of one dtype in run.log, printed by the suite's own class where it has one: scripts go on working.
 
-Upstream's loop is replaced, its table is not: rows become its `BenchmarkMetrics`, and its `BenchmarkResult` prints them and
-hands them to whatever it keeps them in. A failed row, which upstream's own loop never prints, stands in the table too.
+Upstream's loop is replaced, its table is not: rows become its `BenchmarkMetrics`, and its `BenchmarkResult` prints them
+and hands them to whatever it keeps them in. A failed row, which upstream never prints, stands in the table too.
 """
 
 from __future__ import annotations

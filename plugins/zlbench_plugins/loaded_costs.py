@@ -1,4 +1,4 @@
-"""Registers and spills as the card's driver counts them when it loads a kernel: the check on those read from the file."""
+"""Registers and spills as the card's driver counts them when it loads a kernel: a check on those of the file."""
 
 from __future__ import annotations
 

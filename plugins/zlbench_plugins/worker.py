@@ -106,7 +106,7 @@ class Worker:
         return pidfd
 
     def _reap(self, pidfd: int) -> int | None:
-        """Bury an ended cell and report it; one that lost its card goes on in a fresh process, whose pidfd comes back."""
+        """Bury an ended cell and report it; one that lost its card goes on in a fresh process: its pidfd."""
         child = self._children.pop(pidfd)
         # Living cells keep their own orphans, so these are this one's. Gone before the next cell begins.
         proctree.kill_orphans(patience_s=_ORPHAN_PATIENCE_S)
@@ -206,8 +206,8 @@ def _ini_file(suite_root: Path) -> str:
 def prepare(message: dict[str, Any]) -> dict[str, Any]:
     """Import everything that cells share, before the first of them.
 
-    Returns targets_failed (targets that could not be compiled for), no_device, and shared_import (whether cells find the
-    suite imported).
+    Returns targets_failed (targets that could not be compiled for), no_device, and shared_import (whether cells find
+    the suite imported).
     """
     import pytest  # noqa: F401
 
