@@ -106,6 +106,11 @@ class CellContext:
         self.events.append({"event": "marker", "marker": marker, "text": text})
 
 
+    def tell(self, marker: str, text: str) -> None:
+        """Print a marker line into run.log alone; people are told how many there were, from the cell's files."""
+        print(f"{marker} {text}", file=sys.stderr, flush=True)  # noqa: T201 - run.log is this process's stderr
+
+
 class Launches:
     """How often and with which grids one kernel was launched for one row."""
 
