@@ -160,6 +160,15 @@ def _with_descendants(pids: set[int], entries: list[Entry]) -> set[int]:
     return found
 
 
+def ours() -> set[int]:
+    """This process, all that descends from it, and what carries the marker of one that it started."""
+    entries = table()
+    me = os.getpid()
+    own = new_marker().rpartition(".")[0]
+    marked = {entry.pid for entry in entries if marker_of(entry.pid).rpartition(".")[0] == own}
+    return _with_descendants({me, *marked}, entries)
+
+
 def _dead_orphans(entries: list[Entry]) -> set[int]:
     """Return orphans that came to us already dead: their environment, and so their marker, is gone.
 

@@ -213,6 +213,8 @@ def prepare(message: dict[str, Any]) -> dict[str, Any]:
 
     if message.get("torch"):
         import torch  # noqa: F401
+    if message.get("torch_package"):
+        importlib.import_module(str(message["torch_package"]))
     for name in _SHARED:
         importlib.import_module(f"zlbench_plugins.{name}")
     packages = list(message.get("preload") or [])

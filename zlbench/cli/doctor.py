@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import zlbench
-from zlbench import backend as backends
+from zlbench import cards
 from zlbench.axis import shown
 from zlbench.builds.environment import installed
 from zlbench.builds.spec import parse_build
 from zlbench.cli.app import App
 from zlbench.cli.main import finish
 from zlbench.errors import ExitCode, ZlbenchError
+from zlbench.measure.backend_choice import choose
 from zlbench.settings import axis_of
 from zlbench.suite.inventory import read_inventory
 from zlbench.suite.provider import find_provider
@@ -127,10 +128,28 @@ def _builds(app: App) -> list[Check]:
 
 
 def _cards(app: App) -> list[Check]:
-    backend = backends.get(app.resolved.text("backend"))
+    """What a screen would measure on, and the cards that are there."""
+    try:
+        axis, known = axis_of(app.resolved, app.project), app.project.known_builds()
+        builds = [parse_build(side.build, known, cwd=app.cwd) for side in axis.sides]
+    except ZlbenchError:
+        builds = []  # said by its own check
+    backend, reason = choose(app.resolved.text("backend"), builds)
+    why = f" ({reason})" if reason else ""
     if backend.deviceless:
-        found = f"{backend.name}: no device needed, compiles for {', '.join(map(str, app.resolved.value('target')))}"
-    else:
-        tool = backend.telemetry.argv[0] if backend.telemetry else ""
-        found = f"{backend.title}, tool {tool}: {shutil.which(tool) or 'not found'}" if tool else backend.title
-    return [Check(name="backend", ok=True, found=found)]
+        targets = ", ".join(map(str, app.resolved.value("target")))
+        found = f"{backend.name}: no device needed, compiles for {targets}{why}"
+        return [Check(name="backend", ok=True, found=found)]
+    absent = cards.why_absent(backend, app.env)
+    checks = [Check(name="backend", ok=not absent, found=f"{backend.title}{why}", advice=absent)]
+    answer = cards.cards_of(backend, app.env)
+    if answer.reason:
+        return [*checks, Check(name="cards", ok=True, found=answer.reason)]
+    names = cards.chosen(backend, app.env, app.resolved.value("device"))
+    for card in cards.in_order(answer.values, names):
+        use = cards.use_of(backend, card, app.env)
+        said = "; ".join(use.lines()) or use.reason or "nobody else on it"
+        found = f"{card.index} {card.name}, driver {card.driver or 'unknown'}, {card.uuid or 'no UUID'}: {said}"
+        advice = "Its times would be shared with that process: measure on another card." if use.busy else ""
+        checks.append(Check(name="card", ok=not use.busy, found=found, advice=advice))
+    return checks

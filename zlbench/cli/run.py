@@ -37,7 +37,9 @@ def run(app: App) -> ExitCode:
     prepared = prepare(request, home=app.home, env=app.env, log=app.talk)
     manifest = prepared.manifests["A"]
     quick = " · quick: one shape and one dtype" if resolved.flag("quick") else ""
-    app.talk(f"run  {manifest.label} · suite {request.provider.name} · level {resolved.text('level')}{quick}")
+    where = "compile only" if request.backend.deviceless else request.backend.title
+    where += f" ({request.backend_reason})" if request.backend_reason else ""
+    app.talk(f"run  {manifest.label} · {where} · suite {request.provider.name} · level {resolved.text('level')}{quick}")
     done = _measure(app, request, prepared)
     if resolved.flag("json"):
         app.json([{"op": f.spec.op, "directory": f.spec.out_dir, **f.outcome.to_json(),

@@ -269,7 +269,11 @@ def _refuse_without_device(worker: WorkerSpec, message: Mapping[str, Any]) -> No
             f"side {worker.side}: there is no card: torch.{worker.opening['device_module']} is not available in "
             f"{worker.interpreter}",
             check="device-available",
-            hint="Compile only, which needs no card: --backend compile.",
+            hint="\n".join(
+                filter(
+                    None, (worker.opening.get("device_absent"), "Compile only, which needs no card: --backend compile.")
+                )
+            ),
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from zlbench import proctree, store
+from zlbench import cards, proctree, store
 from zlbench.axis import Side
 from zlbench.builds.check import measured_env, refuse_same
 from zlbench.builds.environment import ensure
@@ -94,9 +94,10 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
     }
     if request.resolved.flag("isolate_tuner_cache"):
         extra["FLAGGEMS_CACHE_DIR"] = str(cache / "tuner")
-    device = request.resolved.value("device")
-    if device and request.backend.visibility:
-        extra[request.backend.visibility[0]] = str(device)
+    extra |= _vendor(request, base)
+    variable = cards.visibility_variable(request.backend, env)
+    if variable and request.devices is not None:
+        extra[variable] = ",".join(request.devices)
     return WorkerSpec(
         side=side.label,
         interpreter=Path(manifest.interpreter),
@@ -107,12 +108,30 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
             "torch": manifest.torch_version is not None,
             "timer": request.timer,
             "device_module": request.backend.device_module,
+            "torch_package": request.backend.torch_package,
+            # Said where torch finds no card in this interpreter.
+            "device_absent": cards.why_absent(request.backend, env),
             "targets": [target for target in request.targets if target],
             "preload": _preload(request),
             # One operator's winners must not be another's: each cell finds its side's tuner cache empty.
             "wipe": [str(cache / "tuner")] if _wiped(request) else [],
         },
     )
+
+
+_VENDOR_VARIABLES = ("GEMS_VENDOR", "FLAGGEMS_VENDOR", "GEMS_BACKEND", "FLAGGEMS_BACKEND")
+"""FlagGems reads them in this order."""
+
+
+def _vendor(request: Request, base: dict[str, str]) -> dict[str, str]:
+    """Name the vendor before the suite is imported: unnamed, it asks every vendor's tool, and some of them hang.
+
+    PPU_SDK in the environment would make it T-Head's whatever the other variables say.
+    """
+    vendor = next((base[name] for name in _VENDOR_VARIABLES if base.get(name)), request.backend.vendor).lower()
+    if vendor != "thead":
+        base.pop("PPU_SDK", None)
+    return {_VENDOR_VARIABLES[0]: vendor} if vendor else {}
 
 
 def _preload(request: Request) -> list[str]:

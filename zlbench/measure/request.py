@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from zlbench import backend as backends
-from zlbench import plugin_plan
+from zlbench import cards, plugin_plan
 from zlbench.axis import Axis, Side, Switch
 from zlbench.backend import Backend, Timer
 from zlbench.builds.spec import Build, BuildKind, parse_build
 from zlbench.cells import CellSpec
 from zlbench.errors import UsageError
 from zlbench.measure.ambient import ambient
+from zlbench.measure.backend_choice import choose
 from zlbench.settings import Project, Resolved, ShapeMode, requests_of, shape_source_of
 from zlbench.shapes import Shape, load_shape_file, parse_inline
 from zlbench.suite.inventory import Inventory, read_inventory
@@ -38,6 +38,7 @@ class Request:
     selections: tuple[Selection, ...]
     left_out: tuple[Selection, ...]
     backend: Backend
+    """What was asked for, or what ``auto`` became."""
     targets: tuple[str, ...]
     """Compile targets; one empty word where a device decides."""
     axis: Axis
@@ -50,6 +51,10 @@ class Request:
     cwd: Path = Path()
     environment: tuple[str, ...] = ()
     """The caller's variables that every side inherits and that a compiler or suite may read."""
+    backend_reason: str = ""
+    """Why it is this backend, where nobody named one."""
+    devices: tuple[str, ...] | None = None
+    """Cards that measured processes may use, by index or UUID; None leaves all visible."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -136,7 +141,6 @@ def make_request(
         selections, left_out = resolve_all(inventory)
     else:
         selections, left_out = resolve_operators(words, [inventory]), ()
-    backend = backends.get(resolved.text("backend"))
     shapes = shape_source_of(resolved)
     inline: dict[str, tuple[Shape, ...]] = {}
     if shapes.mode is ShapeMode.INLINE:
@@ -153,6 +157,7 @@ def make_request(
     if axis.null_test and len(builds) == 2 and builds["A"] == builds["B"] and builds["B"].kind is BuildKind.WHEEL:
         # The same release at a second prefix: what differs by path alone must not count.
         builds["B"] = replace(builds["B"], name=f"{builds['B'].name}-twin")
+    backend, reason = choose(resolved.text("backend"), builds.values())
     return Request(
         provider=provider,
         inventory=inventory,
@@ -168,6 +173,8 @@ def make_request(
         resolved=resolved,
         cwd=cwd,
         environment=ambient(env, (switch.name for switch in axis.switches)),
+        backend_reason=reason,
+        devices=cards.chosen(backend, env, resolved.value("device")),
     )
 
 

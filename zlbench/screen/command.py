@@ -244,6 +244,7 @@ def header(request: Request, prepared: Prepared) -> list[str]:
     where = (
         f"target {','.join(request.targets)} · compile only" if request.backend.deviceless else request.backend.title
     )
+    where += f" ({request.backend_reason})" if request.backend_reason else ""
     lines.append(f"        suite {request.provider.name} · level {request.resolved.text('level')} · {where}")
     if request.resolved.flag("quick"):
         lines.append("        quick: one shape and one dtype an operator, a first look and no screen")
