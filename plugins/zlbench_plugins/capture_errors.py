@@ -74,20 +74,27 @@ def reason(backend: Backend, error: BaseException, limit: int = 200) -> str:
 
 
 def raise_if_unusable(
-    backend: Backend, error: BaseException, answers: Callable[[], BaseException | None], *, phase: Phase | None
+    backend: Backend,
+    error: BaseException,
+    answers: Callable[[], BaseException | None],
+    *,
+    phase: Phase | None,
+    captured: bool = True,
 ) -> None:
     """Raise when the process cannot go on after `error`.
 
     Args:
         answers: runs something small on the card; the error that it met, None where the card answers.
         phase: of a measurement by graph; None where the error came from an ordinary call.
+        captured: whether this process may have captured anything: else no capture can be blamed, and a fresh process
+            would only meet the same again.
 
     Raises:
         DeviceLostError: the card does not answer, and its words say that the context is gone; so, too, where nothing
             was captured that could have been the reason.
         CapturePoisonedError: an earlier or this capture is the reason.
     """
-    if severity(backend, error) is Severity.POISONED:
+    if captured and severity(backend, error) is Severity.POISONED:
         raise CapturePoisonedError(reason(backend, error)) from error
     silent = answers()
     if silent is None:

@@ -1,24 +1,56 @@
-"""How one call of an operator becomes numbers: the timer is part of the caliber and each row says which one it got."""
+"""How one call of an operator becomes numbers: the timer is part of the caliber and each row says which one it got.
+
+The suite's own `get_latency` is called, in the suite's own order (baseline, then operator), with our timers where it
+looks for Triton's. A row that cannot be captured is timed without a graph and says so; a number that the suite made
+with a loop of its own is never called a graph's.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
+from zlbench import backend as backends
+from zlbench.backend import Backend, Timer
+from zlbench.errors import UsageError
+from zlbench_plugins.bench_stand_in import BenchStandIn
+from zlbench_plugins.capture_errors import (
+    CapturePoisonedError,
+    DeviceLostError,
+    Fallback,
+    Phase,
+    raise_if_unusable,
+)
 from zlbench_plugins.context import CellContext
+from zlbench_plugins.timing_card import Card, open_card
+
+PARALLEL_WORKER = "FLAGGEMS_BENCH_PARALLEL_WORKER"
+"""Set by FlagGems in the processes that it starts itself for --parallel."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measurement:
-    """Latencies in milliseconds, None where nothing was timed, and the timer that gave them."""
+    """Latencies in milliseconds, None where nothing was timed, with the timer and the cache that gave them."""
 
     timer: str
     latency_ms: float | None = None
     baseline_ms: float | None = None
+    l2: str | None = None
+    """Second-level cache before each timed call; None where the suite's own loop decided."""
+    baseline_timer: str | None = None
+    fallback: dict[str, Any] | None = None
+    """Phase and reason, where a graph was wanted for the operator and could not be had."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for rows.jsonl."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def measure(
@@ -34,19 +66,143 @@ def measure(
     """Run the benchmark's operator for one input case with the timer of the caliber.
 
     The device-less timer `compile` calls the operator once: everything compiles, nothing is launched, and no latency
-    is made up. Every other timer goes through the suite's own `get_latency`, in the suite's own order; the direct one
-    as often as the caliber says, and the median counts.
+    is made up.
+
+    Args:
+        capture: False where a capture of this row has poisoned a process before.
+        baseline: whether Torch's own implementation is timed as well.
+
+    Raises:
+        DeviceLostError: the context on the card is lost.
+        CapturePoisonedError: a failed capture made this process unusable.
+        UsageError: the suite measures on several cards at a time.
     """
-    if context.spec.timer == "compile":
+    if context.spec.timer == Timer.COMPILE.value:
         _call_once(bench, suite, args, kwargs)
-        return Measurement(timer="compile")
-    repeat = context.spec.direct_repeat if context.spec.timer == "direct" else 1
+        return Measurement(timer=Timer.COMPILE.value)
+    _refuse_parallel()
+    row = _Row(context, bench, args, kwargs, capture=capture)
+    wanted = baseline and context.spec.baseline != "none"
+    base = row.latency(bench.torch_op, "baseline") if wanted else None
+    found = _with_operator(bench, suite, lambda operator: row.latency(operator, "operator"))
+    return Measurement(
+        timer=found.timer.value,
+        latency_ms=found.milliseconds,
+        baseline_ms=base.milliseconds if base else None,
+        l2=context.spec.l2 if found.ours else None,
+        baseline_timer=base.timer.value if base else None,
+        fallback=found.fallback.to_json() if found.fallback else None,
+    )
 
-    def latency(op: Any) -> float:
-        return statistics.median(_milliseconds(bench.get_latency(op, *args, **kwargs)) for _ in range(repeat))
 
-    timed = latency(bench.torch_op) if baseline else None
-    return Measurement(timer=context.spec.timer, latency_ms=_with_operator(bench, suite, latency), baseline_ms=timed)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Latency:
+    milliseconds: float
+    timer: Timer
+    ours: bool
+    single: bool = True
+    """Whether the suite asked for one number, whose median over several calls means something."""
+    fallback: Fallback | None = None
+
+
+class _Row:
+    """One input case of one benchmark."""
+
+    def __init__(
+        self, context: CellContext, bench: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, capture: bool
+    ) -> None:
+        self._context = context
+        self._bench = bench
+        self._args, self._kwargs = args, kwargs
+        self._backend = backends.get(context.spec.backend)
+        self._card = _card(context, self._backend)
+        self._graphs = context.spec.timer == Timer.CUDA_GRAPH.value and self._card is not None
+        self._captured = self._graphs and capture
+        self._forbidden = "" if not self._graphs else self._why_not(capture=capture)
+
+    def _why_not(self, *, capture: bool) -> str:
+        if not capture:
+            return "a capture of this row made the process before unusable"
+        names = {str(getattr(self._bench, "op_name", "")), self._context.spec.op}
+        return f"never captured on {self._backend.name}" if names & set(self._backend.never_captured) else ""
+
+    def latency(self, op: Any, of: str) -> _Latency:
+        """Time one implementation: once by graph, else as often as the caliber says, of which the median counts."""
+        first = self._once(op, graphs=self._graphs and not self._forbidden)
+        if self._forbidden:
+            first = replace(first, fallback=Fallback(phase=Phase.CAPTURE, reason=self._forbidden))
+        if first.timer is Timer.CUDA_GRAPH:
+            return first
+        repeat = self._context.spec.direct_repeat if first.single else 1
+        more = [self._once(op, graphs=False).milliseconds for _ in range(repeat - 1)]
+        fallback = replace(first.fallback, repeat=repeat) if first.fallback else None
+        if fallback is not None:
+            self._context.warn("BENCHMARK_DIRECT_NO_CUDAGRAPH", f"row={self._context.row} of={of} {fallback}")
+        median = statistics.median([first.milliseconds, *more])
+        return replace(first, milliseconds=median, fallback=fallback)
+
+    def _once(self, op: Any, *, graphs: bool) -> _Latency:
+        home = self._card.module.current_stream() if self._card is not None and graphs else None
+        stand_in = BenchStandIn(self._context, self._card, graphs=graphs, home=home)
+        # Autograd runs a backward pass on the streams of its forward pass, which has to be the captured one.
+        backward = graphs and self._card is not None and getattr(self._bench, "is_backward", False)
+        with self._telling_lost_from_failed(), stand_in.in_place():
+            with self._card.on_side() if backward and self._card is not None else nullcontext():
+                value = self._bench.get_latency(op, *self._args, **self._kwargs)
+            answered = stand_in.answered
+            refusal = answered.refusal
+            return _Latency(
+                milliseconds=_milliseconds(value),
+                timer=answered.timer,
+                ours=answered.ours,
+                single=not answered.sequences,
+                fallback=Fallback(phase=refusal.phase, reason=refusal.reason) if refusal else None,
+            )
+
+    @contextmanager
+    def _telling_lost_from_failed(self) -> Iterator[None]:
+        try:
+            try:
+                yield
+            except (DeviceLostError, CapturePoisonedError):
+                raise
+            except Exception as error:
+                if self._card is not None:
+                    answers = self._card.answers
+                    raise_if_unusable(self._backend, error, answers, phase=None, captured=self._captured)
+                raise
+        except CapturePoisonedError as error:
+            self._context.warn("BENCHMARK_CAPTURE_POISONED", f"row={self._context.row} reason={error}")
+            raise
+
+
+_cards: weakref.WeakKeyDictionary[CellContext, Card | None] = weakref.WeakKeyDictionary()
+
+
+def _card(context: CellContext, backend: Backend) -> Card | None:
+    """The card of this process, opened once: its side stream owns memory."""
+    if context not in _cards:
+
+        @contextmanager
+        def quiet() -> Iterator[None]:
+            before, context.sweeping = context.sweeping, True
+            try:
+                yield
+            finally:
+                context.sweeping = before
+
+        _cards[context] = open_card(backend, quiet)
+    return _cards[context]
+
+
+def _refuse_parallel() -> None:
+    """Refuse a suite that spreads its rows over cards: what runs beside a row is part of its time."""
+    config = getattr(sys.modules.get("benchmark.conftest"), "Config", None)
+    if getattr(config, "parallel", 0) or os.environ.get(PARALLEL_WORKER):
+        raise UsageError(
+            "the suite's --parallel measures on several cards at a time",
+            hint="Measuring is one process at a time. To spread the tuning before it: --parallel-warmup N.",
+        )
 
 
 def _milliseconds(value: Any) -> float:

@@ -53,9 +53,9 @@ def test_the_median_of_several_calls_counts(tmp_path: Path) -> None:
     assert bench.asked == ["torch_op"] * 3 + ["gems_op"] * 3
 
 
-def test_a_graph_is_timed_once(tmp_path: Path) -> None:
-    bench = Bench(3.0, 1.0)
-    assert measure(context(tmp_path, direct_repeat=3, timer="cuda_graph"), bench, None, [], {}).latency_ms == 3.0
+def test_a_number_of_the_suite_s_own_loop_is_no_graph_s(tmp_path: Path) -> None:
+    found = measure(context(tmp_path, direct_repeat=3, timer="cuda_graph"), Bench(3.0, 1.0, 2.0), None, [], {})
+    assert (found.latency_ms, found.timer, found.l2, found.fallback) == (2.0, "direct", None, None)
 
 
 def test_no_time_is_made_up(tmp_path: Path) -> None:
