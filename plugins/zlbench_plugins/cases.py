@@ -19,17 +19,28 @@ class TrackedShapes(list[Any]):
 
     The inputs of a shape depend on its place in the benchmark's list and on nothing that came before: a shape that
     failed half-way on one side leaves those behind it with equal inputs on both.
+
+    Args:
+        loop: which of the benchmark's loops over the list goes on where one stopped; those before it are empty.
+        start: place at which that loop goes on.
     """
 
-    def __init__(self, shapes: Any, *, offset: int, seed: int) -> None:
+    def __init__(self, shapes: Any, *, loop: int, start: int, seed: int) -> None:
         super().__init__(shapes)
         self.position: int | None = None
-        self._offset = offset
+        self.loop = 0
+        self._from = (loop, start)
         self._base = seed
         self._taken = 0
 
     def __iter__(self) -> Iterator[Any]:
+        loop, start = self._from
+        self.loop += 1
+        if self.loop < loop:
+            return
         for index, shape in enumerate(list.__iter__(self)):
+            if self.loop == loop and index < start:
+                continue
             self.position = index
             self._taken = 0
             self.seed()
@@ -37,7 +48,7 @@ class TrackedShapes(list[Any]):
 
     def seed(self) -> None:
         """Seed for the next input: by the shape it belongs to, and by its number among that shape's inputs."""
-        place = 0 if self.position is None else self._offset + self.position + 1
+        place = 0 if self.position is None else self.position + 1
         seed_all(self._base + _INPUTS_OF_A_SHAPE * place + self._taken)
         self._taken += 1
 
@@ -60,23 +71,24 @@ class Case:
 def cases(bench: Any, dtype: Any, seed: int) -> Iterator[Case]:
     """Yield every input case of `bench` for `dtype`; `bench.shapes` is restored at the end."""
     shapes = list(bench.shapes or ())
-    offset = 0
+    place = (1, 0)
     try:
         while True:
-            tracked = TrackedShapes(shapes[offset:], offset=offset, seed=seed)
+            tracked = TrackedShapes(shapes, loop=place[0], start=place[1], seed=seed)
             bench.shapes = tracked
             stopped = False
-            for case in _until_error(bench, dtype, tracked, offset):
+            for case in _until_error(bench, dtype, tracked):
                 yield case
                 stopped = case.error is not None
-            if not stopped or tracked.position is None or offset + tracked.position + 1 >= len(shapes):
+            behind = (tracked.loop, (tracked.position or 0) + 1)
+            if not stopped or tracked.position is None or behind == place:
                 return
-            offset += tracked.position + 1
+            place = behind
     finally:
         bench.shapes = shapes
 
 
-def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes, offset: int) -> Iterator[Case]:
+def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes) -> Iterator[Case]:
     inputs = bench.get_input_iter(dtype)
     while True:
         tracked.seed()
@@ -86,14 +98,14 @@ def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes, offset: int) ->
         except StopIteration:
             return
         except Exception as error:  # noqa: BLE001 - whatever a suite raises while building inputs costs this row
-            yield Case(shape=_shape(tracked), index=_index(tracked, offset), error=error)
+            yield Case(shape=_shape(tracked), index=_index(tracked), error=error)
             return
-        yield Case(shape=_shape(tracked), index=_index(tracked, offset), value=value)
+        yield Case(shape=_shape(tracked), index=_index(tracked), value=value)
 
 
 def _shape(tracked: TrackedShapes) -> Any:
     return None if tracked.position is None else list.__getitem__(tracked, tracked.position)
 
 
-def _index(tracked: TrackedShapes, offset: int) -> int:
-    return -1 if tracked.position is None else offset + tracked.position
+def _index(tracked: TrackedShapes) -> int:
+    return -1 if tracked.position is None else tracked.position

@@ -70,8 +70,8 @@ class CellContext:
         self.tuned_anew: dict[str, str] = {}
         """Kernels of the row in progress whose config should have been replayed and was not, and why."""
         self.recorder: Recorder | None = None
-        self.hard_coded_rows = 0
-        """Rows whose inputs did not come from the benchmark's list of shapes."""
+        self.origins: dict[str, str] = {}
+        """Where the shapes of an operator come from, for those that are not simply the request's."""
 
     def begin_row(self) -> None:
         """Forget the row before."""

@@ -112,7 +112,7 @@ class RowRunner:
             "dtype": name,
             "shape": inputs.describe(case.shape),
             "shape_index": case.index,
-            "origin": self._origin(case),
+            "origin": self._origin(bench, case),
             "sequence": sequence,
         }
         self._context.begin_row()
@@ -162,11 +162,10 @@ class RowRunner:
         self._counts[name] += 1
         return f"{name}#{self._counts[name]}" if self._counts[name] > 1 else name
 
-    def _origin(self, case: Case) -> str:
+    def _origin(self, bench: Any, case: Case) -> str:
         if case.index < 0:
-            self._context.hard_coded_rows += 1
             return "hard-coded"
-        return self._context.spec.shape_mode
+        return self._context.origins.get(str(bench.op_name), self._context.spec.shape_mode)
 
     @property
     def _suite(self) -> Any:

@@ -121,3 +121,33 @@ def test_the_list_of_shapes_is_given_back_to_whoever_stops_early() -> None:
     assert bench.shapes == before
     rows.close()
     assert type(bench.shapes) is list
+
+
+class TwoLoops(Bench):
+    """As upstream's at the comprehensive level: every shape once plain, then every shape once transposed."""
+
+    def get_input_iter(self, dtype: str) -> Iterator[tuple[int, float]]:
+        for turn in (0, 1):
+            for shape in self.shapes:
+                if self.failing.get(shape[0]) == turn:
+                    raise MemoryError(dtype)
+                yield shape[0] + 10 * turn, random.random()
+
+
+@given(st.integers(1, 4), st.dictionaries(st.integers(0, 3), st.integers(0, 1)))
+def test_a_second_loop_over_the_shapes_is_neither_lost_nor_run_twice(count: int, failing: dict[int, int]) -> None:
+    failing = {place: turn for place, turn in failing.items() if place < count}
+    found = run(TwoLoops(count, failing))
+    places = [case.value[0] if case.error is None else case.index + 10 * failing[case.index] for case in found]
+    assert places == [*range(count), *range(10, 10 + count)]
+
+
+def test_inputs_behind_the_last_shape_that_cannot_be_built_end_it() -> None:
+    class Behind(Bench):
+        def get_input_iter(self, dtype: str) -> Iterator[Any]:
+            yield from super().get_input_iter(dtype)
+            raise RuntimeError("no memory")
+
+    found = run(Behind(2, {}))
+    assert [case.index for case in found if case.error is None] == [0, 1]
+    assert 1 <= len([case for case in found if case.error is not None]) <= 2

@@ -1,0 +1,24 @@
+"""How a given shape reaches the inputs of a benchmark that does not read its list of shapes."""
+
+from __future__ import annotations
+
+from zlbench_plugins.shape_adapters.arity import check, example, form, plain
+from zlbench_plugins.shape_adapters.families import SAME_LOOP, follow_by_place, not_by_shape
+from zlbench_plugins.shape_adapters.items import ArityError, OwnShape, item_of, own_shapes
+from zlbench_plugins.shape_adapters.loop import ShapeLoop, reads_shapes
+
+__all__ = [
+    "SAME_LOOP",
+    "ArityError",
+    "OwnShape",
+    "ShapeLoop",
+    "check",
+    "example",
+    "follow_by_place",
+    "form",
+    "item_of",
+    "not_by_shape",
+    "own_shapes",
+    "plain",
+    "reads_shapes",
+]
