@@ -1,6 +1,6 @@
 """Our timers against Triton's, bare, in one process on one card: the same call, in alternating order.
 
-    PYTHONPATH=.:plugins:backends:ops/builtin/src python benchmarks/graph_timer_against_triton.py [--repeats 7] [--json FILE]
+    PYTHONPATH=.:plugins:backends:ops/builtin/src python benchmarks/graph_timer_against_triton.py --json FILE
 
 Each operator is timed `repeats` times by each timer, ours first in even rounds and Triton's first in odd ones; a line
 shows the medians and the ratio of the medians, with the smallest and largest ratio of a round. Two captures of one
@@ -56,7 +56,7 @@ def by_graph(card: Card, call: Callable[[], object], *, flushed: bool = False) -
     """Milliseconds by our captured graph."""
     found = time_by_graph(card, Timed(call=call, warmup_ms=WARMUP_MS, rep_ms=REP_MS), flushed=flushed)
     if isinstance(found, Refusal):
-        raise RuntimeError(f"{found.phase.value}: {found.reason}")
+        raise SystemExit(f"not captured, phase {found.phase.value}: {found.reason}")
     return statistics.median(found)
 
 
