@@ -228,7 +228,8 @@ def _excluded(
     elif text := _unlike(*(_invalid(row) for row in (left, right))):
         found = Exclusion.INVALID_LATENCY, text
     elif left.get("timer") != right.get("timer"):
-        found = Exclusion.TIMER_MISMATCH, _sides(*(_timed(row) for row in (left, right)))
+        why = _unlike(_why_direct(left), _why_direct(right))
+        found = Exclusion.TIMER_MISMATCH, _sides(left.get("timer"), right.get("timer")) + (f"; {why}" if why else "")
     elif left.get("l2", a.l2) != right.get("l2", b.l2):
         found = Exclusion.L2_MISMATCH, _sides(left.get("l2", a.l2), right.get("l2", b.l2))
     elif text := _unlike(left.get("replay_fallback"), right.get("replay_fallback")):
@@ -252,10 +253,9 @@ def _invalid(row: Mapping[str, Any]) -> str:
     return "" if latency(value) is not None else "no latency" if value is None else f"latency {value} ms"
 
 
-def _timed(row: Mapping[str, Any]) -> str:
+def _why_direct(row: Mapping[str, Any]) -> str:
     fallback = row.get("fallback")
-    why = f" ({fallback.get('phase')}: {fallback.get('reason')})" if isinstance(fallback, Mapping) else ""
-    return f"{row.get('timer')}{why}"
+    return f"{fallback.get('phase')}: {fallback.get('reason')}" if isinstance(fallback, Mapping) else ""
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -18,9 +18,12 @@ from zlbench.text import change, columns, folded, latency, plural
 
 WIDTH = 100
 CONVENTION = "+ is slower, − is faster (B against A)"
-ONE_PAIR = "One pair is one observation: this describes it and calls nothing faster or slower; repeated rounds decide."
+ONE_PAIR = "One pair is one observation: nothing is called faster or slower by it; repeated rounds decide."
 _DIGEST = 12
+_BY_THEMSELVES = frozenset({"device", "timer"})
+"""Conditions whose values say what they are."""
 _MARGIN = "         "
+_NO_BREAK = "\u00a0"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +42,7 @@ def to_text(items: Sequence[Compared]) -> list[str]:
     """The whole comparison: what was compared, what is missing, then rows, then operators."""
     comparisons = [item.comparison for item in items]
     lines = [*dict.fromkeys(warning for item in items for warning in item.warnings)]
-    lines += [*_head(items), *_counts(comparisons), ""]
+    lines += [*_head(items), *_counts(comparisons), *_joined(_caliber(items)), ""]
     for comparison in comparisons:
         lines += _legend(comparison, several=len(items) > 1)
     if any(comparison.rows for comparison in comparisons):
@@ -60,7 +63,7 @@ def notes(comparison: Comparison) -> list[str]:
     if canary is not None and canary.beyond:
         found.append(
             f"BASELINE_DRIFT op={comparison.op} the Torch baseline moved by {change(canary.drift)} "
-            f"(more than {DRIFT_BOUND:.0%})"
+            f"(more than {100 * DRIFT_BOUND:.0f} %)"
         )
     if not comparison.baseline_independent:
         found.append(f"BASELINE_NOT_INDEPENDENT op={comparison.op} its baseline is no canary")
@@ -79,7 +82,7 @@ def _nothing(comparison: Comparison) -> str:
 
 
 def _head(items: Sequence[Compared]) -> list[str]:
-    """Compilers, switches and the shared caliber, once."""
+    """Compilers and switches."""
     names = [_only(_compiler(side) for side in sides) for sides in _sides(items)]
     if names[0] == names[1]:
         names = [_only(_compiler(side, with_hash=True) for side in sides) for sides in _sides(items)]
@@ -89,7 +92,7 @@ def _head(items: Sequence[Compared]) -> list[str]:
     lines += [f"{_MARGIN}{text}" for text in _switches(items)]
     if names[0] == names[1] and not _switches(items):
         lines.append(f"{_MARGIN}one compiler with equal switches: what differs is noise")
-    return [*lines, *_wrapped(" · ".join(_caliber(items)), indent=_MARGIN)]
+    return lines
 
 
 def _sides(items: Sequence[Compared]) -> tuple[list[RunIdentity | None], list[RunIdentity | None]]:
@@ -130,8 +133,9 @@ def _caliber(items: Sequence[Compared]) -> list[str]:
     for name in COMPARED:
         values = {getattr(caliber, name) for caliber in known}
         value = values.pop() if len(values) == 1 else None
-        if value is not None:
-            found.append(f"{name} {_short(column_text(value))}")
+        if value not in (None, False):
+            text = _short(column_text(value))
+            found.append(text if name in _BY_THEMSELVES else f"{name} {text}")
     modes = [_only(str(side.caliber.autotune_mode) for side in sides if side) for sides in _sides(items) if any(sides)]
     return [*found, f"configs {' → '.join(modes)}"] if modes and modes != ["None", "None"] else found
 
@@ -157,7 +161,7 @@ def _counts(comparisons: Sequence[Comparison]) -> list[str]:
     incomplete = sum(not comparison.complete for comparison in comparisons)
     if incomplete:
         parts.append(f"{plural(incomplete, 'operator')} incomplete")
-    return _wrapped(" · ".join(parts), indent=_MARGIN)
+    return _joined(parts)
 
 
 def _uncounted(pairs: Sequence[Any]) -> str:
@@ -243,6 +247,12 @@ def _wrapped(text: str, *, indent: str = "", hang: str = "") -> list[str]:
         text, WIDTH, initial_indent=indent, subsequent_indent=indent + hang, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
+
+
+def _joined(parts: Sequence[str]) -> list[str]:
+    """Parts of the head in as few lines as they need, each whole."""
+    lines = _wrapped(" · ".join(part.replace(" ", _NO_BREAK) for part in parts), indent=_MARGIN)
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def to_data(items: Sequence[Compared], code: ExitCode) -> dict[str, Any]:

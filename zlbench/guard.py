@@ -95,6 +95,8 @@ def refuse(found: Iterable[Complaint], *, allow: bool = False) -> tuple[str, ...
 
 
 def _identity_files(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
+    if before.op != after.op:
+        yield Complaint(op=name, field="op", before=before.op, after=after.op)
     if before.schema_version != after.schema_version:
         yield Complaint(
             op=name,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from zlbench import guard
 from zlbench.axis import Axis
+from zlbench.cells import CellOutcome
 from zlbench.identity import RunIdentity, read_identity
 from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge, not_comparable
 
@@ -49,17 +50,22 @@ def judge_pair(
         complaints = guard.complaints(before, after, axis, op=op)
         notes = [*map(str, complaints), *notes]
         fatal = [str(complaint) for complaint in complaints if complaint.severity is guard.Severity.REFUSE]
-        fatal += [
-            f"{SHAPES_NOT_IN_FORCE} {label}: {text}"
-            for label, side in (("A", a), ("B", b))
-            for word, text in side.outcome.marked()
-            if word == SHAPES_NOT_IN_FORCE
-        ]
+        fatal += [f"{SHAPES_NOT_IN_FORCE} {label}: {text}" for label, text in shapes_not_in_force(a.outcome, b.outcome)]
         if fatal and not allow_mismatch:
             judgement = not_comparable(judgement, "; ".join(fatal))
     if axis is not None and is_dead_switch(axis, judgement):
         notes.append(f"SWITCH_NO_IR_DIFF op={op} switch={','.join(switch.name for switch in axis.switches)}")
     return JudgedPair(a=a, b=b, judgement=judgement, identity=before, notes=tuple(notes))
+
+
+def shapes_not_in_force(a: CellOutcome | None, b: CellOutcome | None) -> list[tuple[str, str]]:
+    """Sides whose rows are not those asked for, each with what its plugins said."""
+    return [
+        (label, text)
+        for label, outcome in (("A", a), ("B", b))
+        for word, text in (outcome.marked() if outcome else ())
+        if word == SHAPES_NOT_IN_FORCE
+    ]
 
 
 def is_dead_switch(axis: Axis, judgement: Judgement) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import groupby
 from pathlib import Path
@@ -64,6 +65,19 @@ def assert_no_headline(operator: dict, text: str, matched: int) -> None:
     assert shown[3:] == [*"------", "see", "run.log"]  # no number, and no next step that builds on a verdict
 
 
+def assert_compared(project: ToyProject, env: dict[str, str], matched: int, reasons: list[str]) -> None:
+    """Side A is full: its latencies against what side B kept give no headline, and every lost row has its reason."""
+    pair = project.screen / "toy"
+    words = ("compare", str(pair / "A"), str(pair / "B"), "--allow-caliber-mismatch")
+    ended = project.run(*words, env=env)
+    assert ended.code == 6
+    assert f"{matched} of 10 rows compared" in ended.out
+    assert f"incomplete: {matched} of 10 rows matched, no geomean" in ended.out
+    (found,) = json.loads(project.run(*words, "--json", env=env).out)["operators"]
+    assert (found["rows_matched"], found["rows_expected"], found["geomean_change"]) == (matched, 10, None)
+    assert [(item["sides"], item["reason_b"]) for item in found["lost"]] == [("B", reason) for reason in reasons]
+
+
 def test_a_crash(project: ToyProject, timed: dict[str, str]) -> None:
     project.trouble({**AT_S3, "at": "call", "do": "segv"})
     ended, operators = screen(project, timed, "--jobs", "4")
@@ -76,6 +90,7 @@ def test_a_crash(project: ToyProject, timed: dict[str, str]) -> None:
     assert_no_headline(operators["toy"], ended.out, 2)
     assert operators["other"]["rows_matched"] == 10
     assert ended.code == 6
+    assert_compared(project, timed, 2, ["CRASH", *["NOT_MEASURED"] * 7])
 
 
 def test_a_hang_with_a_grandchild(project: ToyProject, timed: dict[str, str]) -> None:
@@ -87,6 +102,7 @@ def test_a_hang_with_a_grandchild(project: ToyProject, timed: dict[str, str]) ->
     assert_no_headline(operators["toy"], ended.out, 2)
     assert operators["other"]["rows_matched"] == 10
     assert ended.code == 6
+    assert_compared(project, timed, 2, ["CELL_TIMEOUT", *["NOT_MEASURED"] * 7])
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -117,6 +133,7 @@ def test_memory_runs_out_while_inputs_are_built(project: ToyProject, timed: dict
     assert_no_headline(operators["toy"], ended.out, 9)
     assert "OOM" in operators["toy"]["reason"]
     assert ended.code == 6
+    assert_compared(project, timed, 9, ["OOM"])
 
 
 def test_the_same_without_a_device(project: ToyProject) -> None:

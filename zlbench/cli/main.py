@@ -27,6 +27,7 @@ SUMMARIES: Mapping[str, str] = {
     "build": "Make the environments of compiler builds, once, and record what is in them.",
     "rescore": "Judge a stored screen again with today's fingerprint, in seconds.",
     "diff": "Show the IR of both sides of a screened operator, kernel by kernel.",
+    "compare": "Compare the latencies of two runs row by row: what matches, what is left out, one pair's change.",
     "doctor": "Check this machine and show every setting; with --explain, where each comes from.",
     "explain": "Say what a word in capitals or an exit code means, and what to do.",
 }

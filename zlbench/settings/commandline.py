@@ -27,6 +27,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "rescore": ("runs/screen_20261129-121500", "runs/screen_x --stamps 'ttg.rlc-*'", "runs/screen_x --json"),
     "doctor": ("", "--explain", "--switch DISABLE_MMA_V3 --explain"),
     "diff": ("fft", "fft --screen runs/screen_20261129-121500", "topk --json"),
+    "compare": ("runs/mm_20261129-121500 runs/mm_20261129-121800", "runs/screen_x/mm", "runs/screen_x --json"),
     "explain": ("IR_CHANGED", "PREFLIGHT_FAILED", "4"),
 }
 _HELP_WIDTH = 100
