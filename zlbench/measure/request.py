@@ -88,15 +88,42 @@ class Request:
         if self.backend.deviceless:
             return Timer.COMPILE.value
         graphs = self.backend.supports_cuda_graph and self.resolved.text("cudagraph") != "0"
-        return Timer.CUDA_GRAPH.value if graphs else Timer.DIRECT.value
+        return Timer.CUDA_GRAPH.value if graphs and not self.own_loop else Timer.DIRECT.value
+
+    @property
+    def own_loop(self) -> bool:
+        """Whether the suite times with a loop of its own, host work included: no graph, no flushed cache."""
+        return self.resolved.text("mode") in ("operator", "wrapper")
+
+    @property
+    def timer_reason(self) -> str:
+        """Why graphs that were asked for are not tried; empty where they are, or where nobody asked."""
+        mode = self.resolved.text("mode")
+        asked = [f"--cudagraph {self.resolved.text('cudagraph')}"] if self.resolved.text("cudagraph") == "1" else []
+        asked += ["--mode cudagraph"] if mode == "cudagraph" else []
+        if not asked or self.timer == Timer.CUDA_GRAPH.value:
+            return ""
+        if not self.backend.supports_cuda_graph:
+            reason = f"backend {self.backend.name} has no graphs"
+        else:
+            reason = f"--mode {mode} is the suite's own loop" if self.own_loop else "--cudagraph 0 says otherwise"
+        return f"{' and '.join(asked)} refused: {reason}; timer {self.timer}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the request asks for and does not get; said before anything is measured."""
+        found = [self.timer_reason] if self.timer_reason else []
+        if self.own_loop and not self.backend.deviceless and self.resolved.value("l2"):
+            found.append(f"--l2 has no effect: --mode {self.resolved.text('mode')} is the suite's own loop")
+        return found
 
     @property
     def l2(self) -> str | None:
-        """State of the second-level cache before each timed call; None with no device.
+        """State of the second-level cache before each timed call; None with no device or in a suite's own loop.
 
         The default is each timer's own: Triton's do_bench flushes, a replayed graph finds what it left.
         """
-        if self.backend.deviceless:
+        if self.backend.deviceless or self.own_loop:
             return None
         asked = self.resolved.value("l2")
         return str(asked) if asked else "warm" if self.timer == Timer.CUDA_GRAPH.value else "flushed"

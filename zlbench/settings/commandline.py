@@ -31,6 +31,13 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "explain": ("IR_CHANGED", "PREFLIGHT_FAILED", "4"),
 }
 _HELP_WIDTH = 100
+# Options of suites that would make other numbers of the same rows.
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    "--parallel": (
+        "--parallel, the suite's own, is refused: what runs on other cards beside a row is part of its time",
+        "Measuring is one process at a time. To spread the tuning before it: zlbench run … --parallel-warmup N",
+    ),
+}
 
 
 def program_of(command: str, env: Mapping[str, str]) -> str:
@@ -102,6 +109,9 @@ def parse_words(command: str, argv: Sequence[str], *, program: str = "") -> Give
 
 def _unknown_option(command: str, word: str, program: str) -> UsageError:
     flag = word.partition("=")[0]
+    if flag in _REFUSED:
+        message, hint = _REFUSED[flag]
+        return UsageError(message, hint=hint)
     elsewhere = [other for other in COMMANDS if flag in {option.flag for option in options_of(other)}]
     if elsewhere:
         return UsageError(
