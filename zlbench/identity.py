@@ -29,6 +29,7 @@ class RunIdentity:
         missing: keys that the file did not have; their values are None and mean nothing.
         problems: what was wrong with the file, in sentences.
     """
+        timer_reason: why graphs that were asked for were not tried.
 
     op: str
     side: str
@@ -49,6 +50,7 @@ class RunIdentity:
     missing: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
 
+    timer_reason: str | None = None
     def to_mapping(self) -> dict[str, Any]:
         """Return one flat mapping, caliber first, as it is written."""
         data: dict[str, Any] = {"schema_version": self.schema_version, "op": self.op, "side": self.side}

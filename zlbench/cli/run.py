@@ -40,6 +40,8 @@ def run(app: App) -> ExitCode:
     where = "compile only" if request.backend.deviceless else request.backend.title
     where += f" ({request.backend_reason})" if request.backend_reason else ""
     app.talk(f"run  {manifest.label} · {where} · suite {request.provider.name} · level {resolved.text('level')}{quick}")
+    for line in request.notes:
+        app.talk(f"note: {line}")
     done = _measure(app, request, prepared)
     if resolved.flag("json"):
         app.json([{"op": f.spec.op, "directory": f.spec.out_dir, **f.outcome.to_json(),

@@ -105,3 +105,4 @@ def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manif
     with store.clear_errors(cell_dir):
         identity.write(cell_dir)
     return identity
+        timer_reason=request.timer_reason or None,

@@ -56,7 +56,7 @@ class Screen:
         """Measure and judge; every judged operator is on the disk before the next is looked at."""
         cells = make_cells(self.request, self.root)
         self.clock = Clock(len(cells), jobs)
-        self.notes += self.request.unread
+        self.notes += [*self.request.notes, *self.request.unread]
         store.write_json(self.root / "plan.json", plan_data(self.request, self.prepared, cells))
         self._remember(cells)
         self.write_status("running")
