@@ -156,7 +156,7 @@ class Comparison:
             return ""
         if not self.measured_before or not self.measured_after:
             return "NOTHING_MEASURED"
-        return self.excluded[0].reason.value if self.excluded else "ZERO_MATCHED"
+        return max(Exclusion, key=self.count).value if self.excluded else "ZERO_MATCHED"
 
 
 def compare(a: RunRows, b: RunRows, *, op: str) -> Comparison:
