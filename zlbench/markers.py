@@ -224,13 +224,17 @@ _MARKERS: dict[str, _Entry] = {
         "The choice means nothing and cannot be replayed.",
         "Look why the configs fail on this target."),
     "BENCHMARK_DIRECT_NO_CUDAGRAPH": (
-        "The row could not be captured as a graph (phase and reason follow) and was timed directly.",
-        "Its time holds launch overhead. It is never compared with a graph row.",
-        "Small rows: do not read differences below 10 %; repeat=N or ZL_DIRECT_REPEAT steadies them."),
+        "The call could not be captured (phase warmup, capture or replay; of=baseline is Torch's): it was timed directly.",
+        "Its time holds launch overhead. The row says timer direct and is never compared with a graph row.",
+        "Small rows: do not read differences below 10 %; --direct-repeat (ZL_DIRECT_REPEAT) steadies them."),
     "BENCHMARK_CAPTURE_POISONED": (
-        "A failed capture left the device context unusable.",
-        "Rows after it in this process are lost.",
-        "Measure the operator with ZL_ENABLE_CUDAGRAPH=0."),
+        "A failed capture left the process unable to use the card, although nothing says that the operator did.",
+        "No row is lost: a fresh process goes on with this one, which it times without a graph.",
+        "Nothing to do. Where every row of an operator costs a process: --cudagraph 0 (ZL_ENABLE_CUDAGRAPH=0)."),
+    "DEVICE_LOST": (
+        "A kernel lost the process its context on the card: an illegal memory access, a device-side assert, …",
+        "The row named has no result. A fresh process goes on with the row after it; rows before it count.",
+        "The row's error has the card's own words. Run it alone, with CUDA_LAUNCH_BLOCKING=1 set."),
     "FOREIGN_VENDOR_MODULE": (
         "The process loaded the suite's implementation for another vendor than the active one.",
         "Not wrong by itself, but an operator with odd results may run the wrong kernel.",
