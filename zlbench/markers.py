@@ -224,7 +224,7 @@ _MARKERS: dict[str, _Entry] = {
         "The choice means nothing and cannot be replayed.",
         "Look why the configs fail on this target."),
     "BENCHMARK_DIRECT_NO_CUDAGRAPH": (
-        "The call could not be captured (phase warmup, capture or replay; of=baseline is Torch's): it was timed directly.",
+        "A call could not be captured (phase warmup, capture or replay; of=baseline: Torch's) and was timed directly.",
         "Its time holds launch overhead. The row says timer direct and is never compared with a graph row.",
         "Small rows: do not read differences below 10 %; --direct-repeat (ZL_DIRECT_REPEAT) steadies them."),
     "BENCHMARK_CAPTURE_POISONED": (
