@@ -24,12 +24,15 @@ class RunIdentity:
     Args:
         build: the compiler's manifest in short: name, import path, version, hashes, commit.
         switches: declared switches; None is unset, which is not "0".
+        card_settings: clocks and limits of the card that somebody can set, by name; empty where they are unknown.
+        foreign_processes: others that were seen on the card before or after; None where nobody could look.
+        cards_beside: UUIDs of further cards that this command used at the same time.
         hooks: which hooks of Triton this run found.
         plugin_names: the plugins in force, in order.
+        timer_reason: why graphs that were asked for were not tried.
         missing: keys that the file did not have; their values are None and mean nothing.
         problems: what was wrong with the file, in sentences.
     """
-        timer_reason: why graphs that were asked for were not tried.
 
     op: str
     side: str
@@ -40,17 +43,20 @@ class RunIdentity:
     vendor: str | None = None
     device_uuid: str | None = None
     device_name: str | None = None
+    card_settings: Mapping[str, float] = field(default_factory=dict)
+    foreign_processes: tuple[Mapping[str, Any], ...] | None = None
+    cards_beside: tuple[str, ...] = ()
     tuner_entries_before: int | None = None
     tuner_entries_after: int | None = None
     compile_cache: str | None = None
     plugin_names: tuple[str, ...] = ()
+    timer_reason: str | None = None
     hooks: Mapping[str, bool] = field(default_factory=dict)
     zlbench: str | None = None
     schema_version: int = SCHEMA_VERSION
     missing: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
 
-    timer_reason: str | None = None
     def to_mapping(self) -> dict[str, Any]:
         """Return one flat mapping, caliber first, as it is written."""
         data: dict[str, Any] = {"schema_version": self.schema_version, "op": self.op, "side": self.side}
@@ -113,8 +119,10 @@ def parse_identity(text: str) -> RunIdentity | None:
 
 
 def _fact(name: str, value: Any) -> Any:
-    if name in ("build", "switches", "hooks"):
+    if name in ("build", "switches", "hooks", "card_settings"):
         return value if isinstance(value, dict) else {}
-    if name == "plugin_names":
+    if name in ("plugin_names", "cards_beside"):
         return tuple(str(item) for item in value) if isinstance(value, list) else ()
+    if name == "foreign_processes":
+        return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else None
     return value

@@ -235,6 +235,10 @@ _MARKERS: dict[str, _Entry] = {
         "A kernel lost the process its context on the card: an illegal memory access, a device-side assert, …",
         "The row named has no result. A fresh process goes on with the row after it; rows before it count.",
         "The row's error has the card's own words. Run it alone, with CUDA_LAUNCH_BLOCKING=1 set."),
+    "CARD_BUSY": (
+        "Another process was on the card before or after this operator. pid=unknown: the tool shows none, memory does.",
+        "These rows shared the card with it: they are too long, and not alike on both sides. IR is not touched.",
+        "Measure on another card (--device), or once it is free. foreign_processes in run_identity.json names it."),
     "FOREIGN_VENDOR_MODULE": (
         "The process loaded the suite's implementation for another vendor than the active one.",
         "Not wrong by itself, but an operator with odd results may run the wrong kernel.",

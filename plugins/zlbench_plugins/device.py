@@ -20,6 +20,12 @@ from zlbench import store
 from zlbench_plugins import device_targets, deviceless
 from zlbench_plugins.context import CellContext, current
 
+# Members of `vendors` in FlagGems' runtime/common.py, in their order there.
+_VENDORS = frozenset(
+    """nvidia cambricon metax iluvatar mthreads kunlunxin hygon amd aipu ascend tsingmicro sunrise enflame spacemit
+    thead arm""".split()  # noqa: SIM905 - a name a line is a screen
+)
+
 
 def set_up(context: CellContext) -> None:
     """Prepare Triton and the environment for this cell's backend."""
@@ -32,13 +38,21 @@ def set_up(context: CellContext) -> None:
 
 
 def vendors_loaded(modules: Any) -> set[str]:
-    """Vendors whose backend modules were imported, by path segment: ``….backend._nvidia.ops`` counts for nvidia."""
+    """Vendors whose implementation was imported, told by path segment.
+
+    ``….backend._nvidia.ops`` counts for nvidia, and so does ``_nvidia.ops``: FlagGems puts its backend folder on the
+    path and imports the active vendor from there. A bare ``_nvidia`` is only its description, which a probe of all
+    vendors reads of each.
+    """
+    names = list(modules)
     found = set()
-    for name in list(modules):
+    for name in names:
         parts = name.split(".")
         for before, segment in pairwise(parts):
             if before == "backend" and segment.startswith("_") and not segment.startswith("__"):
                 found.add(segment[1:])
+        if len(parts) > 1 and parts[0][1:] in _VENDORS and parts[0][0] == "_":
+            found.add(parts[0][1:])
     return found
 
 
@@ -61,26 +75,48 @@ def pytest_collection_modifyitems() -> None:
 def pytest_sessionfinish() -> None:
     """Write what this process turned out to be, for run_identity.json."""
     context = current()
-    active = backends.get(context.spec.backend).vendor
+    active = _vendor(context)
     foreign = sorted(vendors_loaded(sys.modules) - {active})
     if foreign and active:
         context.warn("FOREIGN_VENDOR_MODULE", f"active={active} loaded={','.join(foreign)}")
     store.write_json(context.out_dir / "process.json", facts(context))
 
 
+def _vendor(context: CellContext) -> str:
+    """The vendor that the suite was told, which the caller may have named."""
+    backend = backends.get(context.spec.backend)
+    return os.environ.get("GEMS_VENDOR", backend.vendor).lower() if backend.vendor else ""
+
+
 def facts(context: CellContext) -> dict[str, Any]:
-    """Versions, hooks and patches of this process."""
+    """Versions, hooks and patches of this process, and the card that it used."""
+    device = device_facts(backends.get(context.spec.backend).device_module)
     torch, triton = sys.modules.get("torch"), sys.modules.get("triton")
     return {
         "python": platform.python_version(),
         "torch": str(getattr(torch, "__version__", "")) or None,
         "triton": str(getattr(triton, "__version__", "")) or None,
         "pytest": pytest.__version__,
+        "vendor": _vendor(context) or None,
+        "device": device,
         "hooks": dict(context.hooks),
         "patches": context.patches.labels(),
         "patches_not_in_force": context.patches.not_in_force(),
         "plugins": list(context.spec.plugins),
     }
+
+
+def device_facts(module: str) -> dict[str, Any] | None:
+    """Name, UUID and processors of the card as Torch sees it, after the rows; None without a card."""
+    if not module:
+        return None
+    try:
+        device = getattr(importlib.import_module("torch"), module)
+        properties = device.get_device_properties(device.current_device())
+    except Exception:  # noqa: BLE001 - a lost card may raise anything; what it was is then unknown
+        return None
+    said = {name: getattr(properties, name, None) for name in ("name", "uuid", "total_memory", "multi_processor_count")}
+    return {**said, "name": str(said["name"] or ""), "uuid": str(said["uuid"] or "")}
 
 
 set_up(current())

@@ -81,7 +81,7 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
 
     runner = CellRunner(
         request, prepared, worker_specs(request, prepared, work_dir=work, env=app.env), jobs=request.jobs(app.jobs),
-        on_finished=finished,
+        on_finished=finished, on_note=app.talk,
     )  # fmt: skip
     try:
         runner.run(cells)

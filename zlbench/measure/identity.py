@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import zlbench
-from zlbench import store
+from zlbench import cards, store
 from zlbench.axis import Side
 from zlbench.builds.manifest import Manifest
 from zlbench.caliber import Caliber
 from zlbench.cells import CellSpec, read_json_lines
 from zlbench.errors import PreflightError
 from zlbench.identity import RunIdentity
+from zlbench.measure.cardwatch import CARD
 from zlbench.measure.request import SEED, Request
 from zlbench.process import Command, run
 from zlbench.shapes import shapes_hash
@@ -43,9 +45,38 @@ def _dirty(root: Path) -> bool | None:
     return bool(outcome.stdout.strip()) if outcome.ok else None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeviceFacts:
+    """The card of a cell: as its process saw it, and as the vendor's tool did. None and empty mean unknown."""
+
+    name: str | None = None
+    uuid: str | None = None
+    driver: str | None = None
+    settings: Mapping[str, float] = field(default_factory=dict)
+    foreign: tuple[Mapping[str, Any], ...] | None = None
+
+    @classmethod
+    def read(cls, cell_dir: Path, process: Mapping[str, Any]) -> DeviceFacts:
+        """Read what a cell left; a process that was killed told nothing, and the tool's word counts."""
+        seen: Mapping[str, Any] = store.read_json(cell_dir / CARD) or {}
+        card: Mapping[str, Any] = seen.get("card") or {}
+        own: Mapping[str, Any] = process.get("device") or {}
+        foreign = seen.get("foreign_processes")
+        if own.get("uuid") and card.get("uuid") and not cards.same_uuid(own["uuid"], card["uuid"]):
+            card = {"driver": card.get("driver")}  # the tool was asked about another card of this machine
+        return cls(
+            name=card.get("name") or own.get("name") or None,
+            uuid=card.get("uuid") or own.get("uuid") or None,
+            driver=card.get("driver") or None,
+            settings=card.get("settings") or {},
+            foreign=None if foreign is None else tuple(foreign),
+        )
+
+
 def caliber_of(
-    request: Request, spec: CellSpec, manifest: Manifest, facts: SuiteFacts, *, shapes: Mapping[str, list[Any]]
-) -> Caliber:
+    request: Request, spec: CellSpec, manifest: Manifest, facts: SuiteFacts, device: DeviceFacts, *,
+    shapes: Mapping[str, list[Any]],
+) -> Caliber:  # fmt: skip
     """Every condition of one cell; `shapes` are those that its benchmark announced before the first row.
 
     Not those that ran: a side that died half-way was still asked the same question.
@@ -53,7 +84,8 @@ def caliber_of(
     resolved = request.resolved
     return Caliber(
         backend=spec.backend,
-        device=spec.target or resolved.value("device"),
+        device=spec.target or device.name or resolved.value("device"),
+        driver=device.driver,
         timer=spec.timer,
         l2=spec.l2,
         bench_level=spec.level,
@@ -79,8 +111,17 @@ def caliber_of(
         torch=manifest.torch_version,
         python=manifest.python_version,
         seeds=str(SEED),
-        plugins=hashlib.sha256(" ".join(spec.plugins).encode()).hexdigest()[:12],
+        plugins=_digest(spec.plugins),
     )
+
+
+# Record and replay are a condition of their own: A records, B replays, and nothing else differs between them.
+_TUNING_PLUGINS = ("autotune_record", "autotune_replay")
+
+
+def _digest(plugins: Sequence[str]) -> str:
+    names = [name for name in plugins if not name.endswith(_TUNING_PLUGINS)]
+    return hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
 
 
 def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manifest, facts: SuiteFacts) -> RunIdentity:
@@ -89,20 +130,25 @@ def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manif
     events = read_json_lines(cell_dir / "events.jsonl")
     announced = {event["op"]: event["shapes"] for event in events if event["event"] == "planned"}
     process: Mapping[str, Any] = store.read_json(cell_dir / "process.json") or {}
+    device = DeviceFacts.read(cell_dir, process)
     identity = RunIdentity(
         op=spec.op,
         side=spec.side,
-        caliber=caliber_of(request, spec, manifest, facts, shapes=announced),
+        caliber=caliber_of(request, spec, manifest, facts, device, shapes=announced),
         build=manifest.fingerprint(),
         switches=dict(side.switches),
         provider=request.provider.name,
-        vendor=request.backend.vendor or None,
+        vendor=process.get("vendor") or request.backend.vendor or None,
+        device_uuid=device.uuid,
+        device_name=device.name,
+        card_settings=device.settings,
+        foreign_processes=device.foreign,
         compile_cache="shared" if request.share_cache else "isolated",
         plugin_names=spec.plugins,
+        timer_reason=request.timer_reason or None,
         hooks=process.get("hooks") or {},
         zlbench=zlbench.__version__,
     )
     with store.clear_errors(cell_dir):
         identity.write(cell_dir)
     return identity
-        timer_reason=request.timer_reason or None,

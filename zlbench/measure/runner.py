@@ -6,6 +6,7 @@ thread, so that no worker waits for them.
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from zlbench.cells import REQUEST, CellOutcome, CellSpec, CellState
 from zlbench.costing import Coster
 from zlbench.engine.local import CellEnd, LocalEngine, WorkerSpec
 from zlbench.errors import DISK_FULL_EXIT
+from zlbench.measure.cardwatch import CardWatch
 from zlbench.measure.identity import SuiteFacts, write_identity
 from zlbench.measure.prepare import Prepared
 from zlbench.measure.request import Request
@@ -42,12 +44,13 @@ class CellRunner:
         on_finished: told of every finished cell, in the order in which they end, in the main thread.
         on_begin: told of a cell right before it is started and its directory is emptied.
         on_tick: called at least twice a second while cells run.
+        on_note: told what people must know of the card before the first cell.
     """
 
     def __init__(
         self, request: Request, prepared: Prepared, workers: Sequence[WorkerSpec], *, jobs: int,
         on_finished: Callable[[Finished], None], on_begin: Callable[[CellSpec], None] = lambda _: None,
-        on_tick: Callable[[], None] = lambda: None,
+        on_tick: Callable[[], None] = lambda: None, on_note: Callable[[str], None] = lambda _: None,
     ) -> None:  # fmt: skip
         self._request = request
         self._prepared = prepared
@@ -57,6 +60,7 @@ class CellRunner:
         self._engine = LocalEngine(
             workers, check=self._check, cell_timeout_s=float(request.resolved.value("cell_timeout"))
         )
+        self._watch = CardWatch(request.backend, os.environ, request.devices, on_note)
         self._jobs = jobs
         self._pending: list[Future[Finished]] = []
         self.coster = Coster(prepared.tools())
@@ -75,6 +79,8 @@ class CellRunner:
                 self._on_finished(Finished(spec=spec, outcome=known, reused=True))
             else:
                 missing.append(spec)
+        if missing:
+            self._watch.before()
         with terminable(), ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish") as pool:
             try:
                 suspects = self._run_cells(missing, pool, self._jobs)
@@ -93,6 +99,7 @@ class CellRunner:
             if end.worker_died and end.beside_others:
                 suspects.append(end.spec)
                 continue
+            self._watch.after(Path(end.spec.out_dir))
             self._pending.append(pool.submit(self._finish, end))
             if end.returncode == DISK_FULL_EXIT:
                 self._collect(wait=True)

@@ -64,7 +64,7 @@ class Screen:
         make_work_dir(self.request, work)
         runner = CellRunner(
             self.request, self.prepared, worker_specs(self.request, self.prepared, work_dir=work, env=self.env),
-            jobs=jobs, on_finished=self._finished, on_begin=self._begin, on_tick=self._tick,
+            jobs=jobs, on_finished=self._finished, on_begin=self._begin, on_tick=self._tick, on_note=self.talk,
         )  # fmt: skip
         try:
             runner.run(cells)
@@ -134,6 +134,7 @@ class Screen:
             after=found.b.outcome,
             judgement=found.judgement,
             caliber=found.identity.caliber.columns() if found.identity is not None else {},
+            times=found.times,
         )
         return self._with_costs(pair, line) if costs else line, found.notes
 

@@ -65,6 +65,28 @@ def disk_full(_root):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+LOST = "CUDA error: an illegal memory access was encountered"
+
+
+def lose_device(_root):
+    """Do what a stray store on a card does: this call fails, and every later one of the same process."""
+    import torch
+
+    global lost  # noqa: PLW0603
+    lost = True
+    torch.fakecard.lost = LOST
+    raise RuntimeError(LOST)
+
+
+lost = False
+
+
+def card_changes(root):
+    """Let the fake cards be from now on what cards.json beside the table says; WORKER stands for our worker."""
+    text = (root / "cards.json").read_text().replace('"WORKER"', str(os.getppid()))
+    Path(os.environ["TOY_CARDS"]).write_text(text)
+
+
 def error(_root):
     raise RuntimeError("this operator is broken")
 

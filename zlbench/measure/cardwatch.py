@@ -1,0 +1,104 @@
+"""The card that cells are measured on, looked at before the first and after each of them: what it is, who else uses it.
+
+Looked at between cells only: then no process of ours is on the card, so that whoever is there is somebody else, also in
+a container whose process ids are not those that the tool prints.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from zlbench import cards, store
+from zlbench.backend import Backend
+from zlbench.smi import CardFacts
+
+CARD = "card.json"
+"""Facts of the card and who used it while a cell was measured, in the cell's directory."""
+BUSY = "CARD_BUSY"
+
+
+class CardWatch:
+    """Looks at one card; a family without devices, or without a tool that answers, costs nothing more.
+
+    Args:
+        devices: cards that measured processes may use; the first is measured on.
+        say: told lines for people.
+    """
+
+    def __init__(
+        self, backend: Backend, env: Mapping[str, str], devices: tuple[str, ...] | None, say: Callable[[str], None]
+    ) -> None:
+        self._backend = backend
+        self._env = {name: value for name, value in env.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+        self._devices = devices
+        self._say = say
+        self._cards: tuple[CardFacts, ...] = ()
+        self._card: CardFacts | None = None
+        self._reason = "not asked"
+        self._last = cards.Use()
+
+    def before(self) -> None:
+        """Find the card and report whoever is on it; measured is all the same."""
+        if self._backend.deviceless:
+            return
+        answer = cards.cards_of(self._backend, self._env)
+        self._cards, self._reason = answer.values, answer.reason
+        names = ("0",) if self._devices is None else self._devices
+        self._card = next(iter(cards.in_order(self._cards, names)), None)
+        if self._card is None:
+            self._reason = self._reason or f"the tool does not know card {','.join(names)}"
+            self._say(f"note: driver, clocks and other users of the card are unknown: {self._reason}")
+            return
+        self._last = cards.use_of(self._backend, self._card, self._env)
+        for line in self._last.lines():
+            self._say(f"{BUSY} card={self._card.index} {line}: its times are shared with ours; measured all the same")
+        if self._last.reason:
+            self._say(f"note: who else uses the card is unknown: {self._last.reason}")
+
+    def after(self, cell_dir: Path) -> None:
+        """Look again, and write what is known into the cell's directory; a busy card becomes a marker of the cell."""
+        if self._backend.deviceless:
+            return
+        uses = [self._last]
+        if self._card is not None:
+            self._card = self._measured(cell_dir) or self._card
+            # A tool that did not answer in time once would cost every cell as much.
+            if not self._last.reason:
+                self._last = cards.use_of(self._backend, self._card, self._env)
+                uses.append(self._last)
+        seen = _union([use.to_json() for use in uses]) if self._card is not None else None
+        with store.clear_errors(cell_dir):
+            for line in dict.fromkeys(line for use in uses for line in use.lines()):
+                _append_marker(cell_dir / "events.jsonl", BUSY, line)
+        card = None if self._card is None else asdict(self._card)
+        reason = self._reason or self._last.reason
+        store.write_json(cell_dir / CARD, {"card": card, "foreign_processes": seen, "reason": reason})
+
+    def _measured(self, cell_dir: Path) -> CardFacts | None:
+        """The card that the process says it used: numbers of a tool and of a driver need not agree."""
+        process: Mapping[str, Any] = store.read_json(cell_dir / "process.json") or {}
+        uuid = str((process.get("device") or {}).get("uuid") or "")
+        return cards.find(self._cards, uuid) if uuid else None
+
+
+def _union(lists: list[list[dict[str, object]] | None]) -> list[dict[str, object]] | None:
+    """Everyone who was seen, once; None where nobody could ever look."""
+    known = [found for found in lists if found is not None]
+    people = {(item["pid"], item["name"]): item for found in known for item in found}
+    return list(people.values()) if known else None
+
+
+def _append_marker(path: Path, marker: str, text: str) -> None:
+    """Add a line behind the process's own; where a crash tore its last one, that stays a line of its own."""
+    with path.open("a+b") as stream:
+        stream.seek(0, 2)
+        torn = False
+        if stream.tell():
+            stream.seek(-1, 2)
+            torn = stream.read(1) != b"\n"
+        line = json.dumps({"event": "marker", "marker": marker, "text": text}) + "\n"
+        stream.write(b"\n" * torn + line.encode())
