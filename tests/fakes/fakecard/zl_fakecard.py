@@ -42,6 +42,7 @@ BACKEND = Backend(
     visibility=("FAKECARD_VISIBLE_DEVICES",),
     device_module="fakecard",
     timers=(Timer.DIRECT,),
+    fatal_errors=("an illegal memory access was encountered",),
     device_files=(str(HERE / "dev" / "fakecard*"),),
     telemetry=_query("cards", _samples),
     cards=_query("cards", _cards),

@@ -42,6 +42,8 @@ def operator(name):
     kernel = Kernel(f"{name}_kernel")
 
     def call(array, **_kwargs):
+        if troubles.lost:
+            raise RuntimeError(troubles.LOST)
         trouble("call", name, array.dtype, array.shape[0])
         journal(name, array)
         kernel.launch(array.shape[0], {"BLOCK": array.shape[1], "SCALE": SCALE}, array.dtype, folded=fold())
