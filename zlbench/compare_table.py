@@ -59,15 +59,19 @@ def notes(comparison: Comparison) -> list[str]:
     found = []
     if comparison.marker:
         found.append(f"{comparison.marker} op={comparison.op} {_nothing(comparison)}")
-    canary = comparison.canary
-    if canary is not None and canary.beyond:
-        found.append(
-            f"BASELINE_DRIFT op={comparison.op} the Torch baseline moved by {change(canary.drift)} "
-            f"(more than {100 * DRIFT_BOUND:.0f} %)"
-        )
+    found += drift_notes(comparison)
     if not comparison.baseline_independent:
         found.append(f"BASELINE_NOT_INDEPENDENT op={comparison.op} its baseline is no canary")
     return found
+
+
+def drift_notes(comparison: Comparison) -> list[str]:
+    """Said where the baseline, which the change cannot reach, moved by more than its own noise."""
+    canary = comparison.canary
+    if canary is None or not canary.beyond:
+        return []
+    bound = f"more than {100 * DRIFT_BOUND:.0f} %"
+    return [f"BASELINE_DRIFT op={comparison.op} the Torch baseline moved by {change(canary.drift)} ({bound})"]
 
 
 def _nothing(comparison: Comparison) -> str:

@@ -10,8 +10,10 @@ from pathlib import Path
 from zlbench import guard
 from zlbench.axis import Axis
 from zlbench.cells import CellOutcome
+from zlbench.compare_table import drift_notes
 from zlbench.identity import RunIdentity, read_identity
 from zlbench.judge import Judgement, MachineCode, SideFacts, Verdict, judge, not_comparable
+from zlbench.pair_times import PairTimes, read_times
 
 SHAPES_NOT_IN_FORCE = "SHAPES_NOT_IN_FORCE"
 _MARKED = re.compile(r"([A-Z_]+) op=(\S+) (side=.*)", re.DOTALL)
@@ -27,7 +29,9 @@ class JudgedPair:
     identity: RunIdentity | None
     """That of side A, whose caliber stands in the table."""
     notes: tuple[str, ...]
-    """Lines for people: differences of caliber, what plugins said, a switch that changed nothing."""
+    """Lines for people: differences of caliber, what plugins said, a dead switch, a card that drifted."""
+    times: PairTimes | None = None
+    """Times of the pair, where it was timed."""
 
 
 def judge_pair(
@@ -55,7 +59,10 @@ def judge_pair(
             judgement = not_comparable(judgement, "; ".join(fatal))
     if axis is not None and is_dead_switch(axis, judgement):
         notes.append(f"SWITCH_NO_IR_DIFF op={op} switch={','.join(switch.name for switch in axis.switches)}")
-    return JudgedPair(a=a, b=b, judgement=judgement, identity=before, notes=tuple(notes))
+    times = read_times(pair, op=op, judgement=judgement)
+    if times is not None:
+        notes += drift_notes(times.comparison)
+    return JudgedPair(a=a, b=b, judgement=judgement, identity=before, notes=tuple(notes), times=times)
 
 
 def shapes_not_in_force(a: CellOutcome | None, b: CellOutcome | None) -> list[tuple[str, str]]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from fakes.run_dirs import direct, row
 from hypothesis import given
 from hypothesis import strategies as st
 
 from zlbench.caliber import Caliber
 from zlbench.cells import CellOutcome, CellState
+from zlbench.compare import compare
 from zlbench.cost_table import Cost, CostPair
 from zlbench.judge import Judgement, MachineCode, Verdict
+from zlbench.pair_times import LEGEND, PairTimes, meaning
+from zlbench.run_rows import RunRows
 from zlbench.screen.table import Line, by_urgency, summary, to_data, to_text, to_tsv
 
 S2 = [
@@ -59,6 +64,13 @@ NEW = [
     "next",
     "reason",
     "directory",
+    "latency_meaning",
+    "latency_change",
+    "latency_min",
+    "latency_max",
+    "latency_rows",
+    "latency_excluded_timer",
+    "canary_drift",
 ]
 CALIBER = Caliber(
     backend="compile", device="cuda:90", timer="compile", bench_level="core", shape_mode="upstream",
@@ -71,6 +83,7 @@ def line(
     kernels: int = 24, ir: int = 1, changed: int = 2, raw: int = 0, next_step: str = "ab_repeat", reason: str = "why",
     target: str = "cuda:90", cvt: tuple[int, int] = (9, 6), costs: Mapping[Cost, CostPair] | None = None,
     states: tuple[CellState, CellState] = (CellState.OK, CellState.OK), caliber: Caliber = CALIBER,
+    times: PairTimes | None = None,
 ) -> Line:  # fmt: skip
     before, after = (
         CellOutcome(state=state, returncode=0, elapsed_s=8.04, rows_ok=5, kernels=kernels, convert_layouts=count)
@@ -82,7 +95,7 @@ def line(
     )  # fmt: skip
     return Line(
         op=op, op_file=f"test_{op}", dtypes="", target=target, directory=op, before=before, after=after,
-        judgement=judgement, caliber=caliber.columns(), costs=costs or {},
+        judgement=judgement, caliber=caliber.columns(), costs=costs or {}, times=times,
     )  # fmt: skip
 
 
@@ -198,6 +211,68 @@ def test_unknown_code_is_no_count() -> None:
 def test_what_was_not_compared_shows_no_comparison(verdict: Verdict) -> None:
     _, row = to_text([line(verdict=verdict, costs={cost: pair(1, 2, 1) for cost in Cost})])
     assert cells(row)[3:9] == ["-"] * 6
+
+
+def timed(verdict: Verdict, code: MachineCode, a: list[dict], b: list[dict]) -> Line:
+    judged = line(verdict=verdict, code=code)
+    comparison = compare(*(RunRows(rows=rows, timer="cuda_graph", l2="warm") for rows in (a, b)), op="topk")
+    return replace(judged, times=PairTimes(comparison=comparison, meaning=meaning(judged.judgement)))
+
+
+A = [row("r1", 0.010), row("r2", 0.020)]
+B = [row("r1", 0.0102), row("r2", 0.0196)]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code", "shown", "what"),
+    [
+        (Verdict.IR_CHANGED, MachineCode.CHANGED, "0.0 %", "change"),
+        (Verdict.IR_CHANGED, MachineCode.UNKNOWN, "0.0 %", "change"),
+        (Verdict.NO_IR_DIFF, MachineCode.CHANGED, "0.0 %", "change"),
+        (Verdict.NO_IR_DIFF, MachineCode.SAME, "noise 2.0 %", "noise"),
+        (Verdict.NO_IR_DIFF, MachineCode.UNKNOWN, "noise 2.0 %", "noise"),
+        (Verdict.IR_CHANGED, MachineCode.SAME, "noise 2.0 %", "noise"),
+        (Verdict.NO_TRITON, MachineCode.UNKNOWN, "-", ""),
+        (Verdict.NO_ROWS, MachineCode.UNKNOWN, "-", ""),
+        (Verdict.INCOMPLETE, MachineCode.CHANGED, "-", ""),
+        (Verdict.NOT_COMPARABLE, MachineCode.CHANGED, "-", ""),
+    ],
+)
+def test_times_of_one_pair_are_a_hint_or_noise(verdict: Verdict, code: MachineCode, shown: str, what: str) -> None:
+    found = timed(verdict, code, A, B)
+    head, text, blank, legend = to_text([found])
+    assert cells(head)[-2:] == ["one pair", "next"]
+    assert cells(text)[-2] == shown
+    assert (blank, legend) == ("", LEGEND)
+    (data,) = to_data([found])
+    low, high = (-2.0, 2.0) if what else ("", "")
+    assert (data["latency_meaning"], data["latency_min"], data["latency_max"]) == (what, low, high)
+    assert (data["latency_rows"], data["latency_excluded_timer"]) == (2, 0)
+
+
+def test_times_that_were_taken_otherwise_are_counted_and_left_out() -> None:
+    found = timed(Verdict.IR_CHANGED, MachineCode.CHANGED, [*A, row("r3", 0.03)], [*A, direct("r3", 0.18)])
+    (data,) = to_data([found])
+    assert (data["latency_change"], data["latency_rows"], data["latency_excluded_timer"]) == (0.0, 2, 1)
+    only_direct = timed(Verdict.IR_CHANGED, MachineCode.CHANGED, A, [direct("r1", 0.1), direct("r2", 0.1)])
+    assert cells(to_text([only_direct])[1])[-2] == "-"
+
+
+def test_a_hundred_columns_are_enough_for_times_too() -> None:
+    times = timed(Verdict.NO_IR_DIFF, MachineCode.SAME, A, B).times
+    lines = [replace(found, times=times) for found in typical() if found.op != "gelu"]
+    shown = to_text(lines)
+    assert max(len(text) for text in shown) <= 100
+    # What is equal everywhere makes room for them, and is said.
+    assert not {"spills", "shared"} & set(cells(shown[0]))
+    assert shown[-2] == "equal on both sides in every operator compared: spills, shared"
+    assert "38 → 36" in "".join(shown)
+
+
+def test_with_no_device_there_is_no_column_of_times() -> None:
+    assert "one pair" not in to_text(typical())[0]
+    (row_of_tsv,) = csv.DictReader(to_tsv([line()]).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+    assert {row_of_tsv[column] for column in NEW[-7:]} == {""}
 
 
 def test_a_target_has_its_column_where_there_are_several() -> None:

@@ -149,4 +149,5 @@ def _line(root: Path, row: Mapping[str, str], pair: JudgedPair) -> table.Line:
         judgement=pair.judgement,
         caliber=pair.identity.caliber.columns() if pair.identity is not None else {},
         costs={} if pair.judgement.failed else read_costs(root / directory),
+        times=pair.times,
     )

@@ -10,6 +10,7 @@ from zlbench.cells import CellOutcome, CellState
 from zlbench.colour import Paint, plain
 from zlbench.cost_table import Cost, CostPair
 from zlbench.judge import Judgement, MachineCode, Verdict
+from zlbench.pair_times import LEGEND, TIME_COLUMNS, PairTimes
 from zlbench.text import columns, plural
 
 COLUMNS = (
@@ -21,9 +22,11 @@ NEW_COLUMNS = (
     "machine_code", "kernels", "ir_changed", "code_changed", "raw_changed",
     *(f"{cost.value}_{when}" for cost in Cost for when in ("before", "after")),
     "rows_matched", "rows_expected", "state_before", "state_after", "next", "reason", "directory",
+    *TIME_COLUMNS,
 )  # fmt: skip
 _NUMBERS = frozenset(
     {"direct_repeat", "kernels", "ir_changed", "code_changed", "raw_changed", "rows_matched", "rows_expected"}
+    | {column for column in TIME_COLUMNS if column != "latency_meaning"}
     | {
         f"{name}_{when}"
         for name in ("rows", "kernels", "cvt", "elapsed", *(cost.value for cost in Cost))
@@ -49,6 +52,8 @@ class Line:
     caliber: Mapping[str, str]
     """Caliber columns, in their order."""
     costs: Mapping[Cost, CostPair] = field(default_factory=dict)
+    times: PairTimes | None = None
+    """Times of the pair; None with no device."""
 
     @property
     def skipped(self) -> bool:
@@ -86,6 +91,7 @@ class Line:
             "next": judgement.next_step,
             "reason": " ".join(judgement.reason.split()),
             "directory": self.directory,
+            **(self.times.fields() if self.times is not None else dict.fromkeys(TIME_COLUMNS, "")),
         }
 
 
@@ -112,17 +118,36 @@ def to_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
 
 def _number(text: str) -> int | float | str:
     """A number as such; words such as `unset` stay words."""
-    return int(text) if text.isdecimal() else float(text) if text.replace(".", "").isdecimal() else text
+    digits = text.removeprefix("-")
+    return int(text) if digits.isdecimal() else float(text) if digits.replace(".", "").isdecimal() else text
 
 
 def to_text(lines: Sequence[Line], *, paint: Paint = plain) -> list[str]:
     """The table that a person reads: changed operators first, 100 columns are enough."""
     several = len({line.target for line in lines}) > 1
+    timed = any(line.times is not None for line in lines)
     head = ["op", *(["target"] if several else []), "verdict", "kernels", "IR", "code", "registers", "spills", "shared",
-            "cvt", "next"]  # fmt: skip
-    rows = [_row(line, several=several) for line in by_urgency(lines)]
+            "cvt", *(["one pair"] if timed else []), "next"]  # fmt: skip
+    rows = [_row(line, several=several, timed=timed) for line in by_urgency(lines)]
     verdict = 2 if several else 1
-    return columns(head, rows, right=frozenset({verdict + 1}), paint={verdict: paint})
+    idle = _idle(rows, head) if timed else []
+    kept = [index for index, name in enumerate(head) if name not in idle]
+    head, rows = [head[index] for index in kept], [[cells[index] for index in kept] for cells in rows]
+    table = columns(head, rows, right=frozenset({verdict + 1}), paint={verdict: paint})
+    equal = [f"equal on both sides in every operator compared: {', '.join(idle)}"] if idle else []
+    return [*table, "", *equal, LEGEND] if timed else table
+
+
+def _idle(rows: Sequence[Sequence[str]], head: Sequence[str]) -> list[str]:
+    """Costs that are equal wherever they were compared: times need their room."""
+    costs = {cost.value for cost in Cost}
+    return [
+        name
+        for index, name in enumerate(head)
+        if name in costs
+        and {cells[index] for cells in rows} <= {"=", "-"}
+        and any(cells[index] == "=" for cells in rows)
+    ]
 
 
 def by_urgency(lines: Sequence[Line]) -> list[Line]:
@@ -136,7 +161,7 @@ def _order(line: Line) -> tuple[int, int, str]:
     return rank, -(judgement.machine_code is MachineCode.CHANGED), line.op
 
 
-def _row(line: Line, *, several: bool) -> list[str]:
+def _row(line: Line, *, several: bool, timed: bool) -> list[str]:
     judgement = line.judgement
     compared = judgement.verdict in (Verdict.IR_CHANGED, Verdict.NO_IR_DIFF)
     code = "?" if judgement.machine_code is MachineCode.UNKNOWN else f"{judgement.code_changed}/{judgement.kernels}"
@@ -149,6 +174,7 @@ def _row(line: Line, *, several: bool) -> list[str]:
         code if compared else "-",
         *(_cost(line.costs.get(cost)) if compared else "-" for cost in (Cost.REGISTERS, Cost.SPILLS, Cost.SHARED)),
         _change(line.before.convert_layouts, line.after.convert_layouts) if compared else "-",
+        *([line.times.text if line.times is not None else "-"] if timed else []),
         judgement.next_step,
     ]
 
