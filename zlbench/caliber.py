@@ -117,13 +117,13 @@ class Caliber:
     warmup_ms: int | None = _condition("warm-up budget", "too little leaves autotuning in the first rows", "--warmup")
     rep_ms: int | None = _condition("repetition budget", "fewer repetitions, wider spread", "--iter")
     autotune_mode: str | None = _condition(
-        "record, replay, or policy where --configs decides",
+        "record, replay, off, or policy where --configs decides",
         "two records pick different configs: router_gemm moved by 8 percentage points",
         "--configs, REPLAY_FROM",
         compared=False,
     )
     autotune_source: str | None = _condition(
-        "digest of the record that is replayed",
+        "digest of the choices that were recorded, or of the record that is replayed",
         "another record, other configs",
         "REPLAY_FROM",
         compared=False,

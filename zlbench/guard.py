@@ -139,26 +139,29 @@ def _switches(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | N
 
 def _tuning(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
     modes = [identity.caliber.autotune_mode for identity in (before, after)]
-    if modes == ["record", "record"]:
+    if None not in modes and set(modes) <= {"record", "off"}:
         yield Complaint(
-            op=name, field="autotune_mode", before="record", after="record", marker="RECORD_VS_RECORD",
-            note="each side chose its own configs",
+            op=name, field="autotune_mode", before=column_text(modes[0]), after=column_text(modes[1]),
+            marker="RECORD_VS_RECORD", note="each side chose its own configs",
         )  # fmt: skip
     elif None not in modes and modes != ["record", "replay"] and modes[0] != modes[1]:
         yield Complaint(op=name, field="autotune_mode", before=column_text(modes[0]), after=column_text(modes[1]))
-    elif modes == ["replay", "replay"] and before.caliber.autotune_source != after.caliber.autotune_source:
+    elif modes[1] == "replay" and before.caliber.autotune_source != after.caliber.autotune_source:
         yield Complaint(
             op=name,
             field="autotune_source",
             before=column_text(before.caliber.autotune_source),
             after=column_text(after.caliber.autotune_source),
         )
-    for identity in (before, after):
-        if identity.caliber.tuner_cache == "shared" and identity.caliber.autotune_mode == "record":
-            yield Complaint(
-                op=name, field="tuner_cache", marker="TUNER_CACHE_SHARED", severity=Severity.WARN,
-                before=column_text(before.caliber.tuner_cache),
-                after=column_text(after.caliber.tuner_cache),
-                note="the configs depend on what ran on this machine before",
-            )  # fmt: skip
-            return
+    recorded = [one for one in (before, after) if one.caliber.autotune_mode == "record"]
+    foreign = [writer for one in recorded for writer in one.tuner_foreign]
+    if foreign or any(one.caliber.tuner_cache == "shared" for one in recorded):
+        # Winners of the side's own compiler are only old; those of another were chosen for other code.
+        said = f"winners chosen by {' and '.join(dict.fromkeys(foreign))} were taken over" if foreign else ""
+        yield Complaint(
+            op=name, field="tuner_cache", marker="TUNER_CACHE_SHARED",
+            severity=Severity.REFUSE if foreign else Severity.WARN,
+            before=column_text(before.caliber.tuner_cache),
+            after=column_text(after.caliber.tuner_cache),
+            note=said or "the configs depend on what ran on this machine before",
+        )  # fmt: skip

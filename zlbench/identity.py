@@ -27,6 +27,8 @@ class RunIdentity:
         card_settings: clocks and limits of the card that somebody can set, by name; empty where they are unknown.
         foreign_processes: others that were seen on the card before or after; None where nobody could look.
         cards_beside: UUIDs of further cards that this command used at the same time.
+        tuner_entries_before: winners in the suite's cache before the run; None where nobody counted.
+        tuner_foreign: other compilers whose winners this run found there and took.
         hooks: which hooks of Triton this run found.
         plugin_names: the plugins in force, in order.
         timer_reason: why graphs that were asked for were not tried.
@@ -48,6 +50,7 @@ class RunIdentity:
     cards_beside: tuple[str, ...] = ()
     tuner_entries_before: int | None = None
     tuner_entries_after: int | None = None
+    tuner_foreign: tuple[str, ...] = ()
     compile_cache: str | None = None
     plugin_names: tuple[str, ...] = ()
     timer_reason: str | None = None
@@ -121,7 +124,7 @@ def parse_identity(text: str) -> RunIdentity | None:
 def _fact(name: str, value: Any) -> Any:
     if name in ("build", "switches", "hooks", "card_settings"):
         return value if isinstance(value, dict) else {}
-    if name in ("plugin_names", "cards_beside"):
+    if name in ("plugin_names", "tuner_foreign", "cards_beside"):
         return tuple(str(item) for item in value) if isinstance(value, list) else ()
     if name == "foreign_processes":
         return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else None

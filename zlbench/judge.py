@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from zlbench import store
+from zlbench import store, tuning
 from zlbench.cells import CellOutcome, CellState, read_json_lines
 from zlbench.ir.errors import IrError
 from zlbench.ir.fingerprint import IrComparison, IrFingerprint, compare, fingerprint_dir
@@ -66,6 +66,8 @@ class SideFacts:
     """Which hooks this Triton lacks: kernels ran that nobody saw."""
     tuned: frozenset[str] = frozenset()
     """Names of kernels whose config an autotuner chose."""
+    tuned_anew: frozenset[str] = frozenset()
+    """Names of kernels whose config should have been replayed and was chosen anew."""
 
     @classmethod
     def read(cls, cell_dir: Path, stamps: Sequence[str]) -> SideFacts:
@@ -94,6 +96,7 @@ class SideFacts:
             tuned=frozenset(
                 str(record.get("kernel")) for record in read_json_lines(cell_dir / "autotune_records" / "pinned.jsonl")
             ),
+            tuned_anew=tuning.fell_back(cell_dir),
         )
 
     @property
@@ -225,6 +228,9 @@ def _verdict(
         extra = f", {one_sided} of them on one side only" if one_sided else ""
         retuned = _retuned(a, b)
         extra += f"; B compiled another config than A of {', '.join(retuned)}" if retuned else ""
+        anew = sorted({side.kernels[name].name for side in (a, b) for name in ir_changed & side.kernels.keys()}
+                      & (a.tuned_anew | b.tuned_anew))  # fmt: skip
+        extra += f"; the config of {', '.join(anew)} was not replayed but tuned anew" if anew else ""
         return Verdict.IR_CHANGED, f"{len(ir_changed)} kernels differ after normalising{extra}"
     if not comparison.same:
         return Verdict.IR_CHANGED, "the same kernels were launched for other rows"

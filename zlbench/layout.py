@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from zlbench import store
+from zlbench import store, tuning
 from zlbench.cells import KERNEL_DIGEST, CellOutcome, CellState, read_json_lines
 from zlbench.ir.histogram import cvt_count
 from zlbench.ir.naming import VariantParams, legend, row_dirname, variant_stems
@@ -209,5 +209,5 @@ def outcome(
         convert_layouts=sum(cvt_count(path.read_text(encoding="utf-8")) for path in texts),
         foreign_cache_hits=sum(event["event"] == "foreign_cache_hit" for event in records.events),
         detail=detail,
-        markers=markers(records),
+        markers=(*markers(records), *tuning.markers(cell_dir)),
     )

@@ -93,12 +93,12 @@ _REFUSALS: dict[str, _Entry] = {
         "Nothing to measure: times would be noise. A screen in which that holds for every operator ends with 5.",
         "Expected? Then the operator is a control. If not: check the spelling, and where and how the switch is read."),
     "RECORD_VS_RECORD": (
-        "Both sides recorded their own autotune choices.",
+        "Each side chose its own autotune configs: both recorded, or a side neither recorded nor replayed.",
         "They ran different configs; the difference between configs covers the one between compilers.",
         "Let B replay A's record."),
     "TUNER_CACHE_SHARED": (
-        "Autotune winners came from a cache shared with earlier runs.",
-        "Which config ran depends on what this machine did before; do not quote absolute times.",
+        "Autotune winners came from a cache shared with earlier runs; the line names the compiler that put them there.",
+        "Configs chosen by another compiler are no choice of this side: refused. Else: do not quote absolute times.",
         "Use an isolated tuner cache (ZL_ISOLATE_TUNER_CACHE=1, the default for comparisons)."),
     "TIMER_MISMATCH": (
         "One side timed this row by graph, the other directly.",
@@ -216,9 +216,9 @@ _MARKERS: dict[str, _Entry] = {
         "Nothing was started, so nothing is wrong with numbers.",
         "zlbench explain NAME, such as switch-known."),
     "AUTOTUNE_REPLAY_FALLBACK": (
-        "A replayed config was missing or did not compile; the side tuned for itself (reason=…).",
-        "The two sides of this row may run different configs.",
-        "Do not draw conclusions from the row; see which key, and record A anew."),
+        "A config was not recorded (key_missing), did not compile, or could not be made again; the side tuned anew.",
+        "The two sides of the row may run different configs; with _no_evict the choice rests on times of other runs.",
+        "Draw no conclusion from the row; replay.jsonl names kernel and key. Record A anew if the suite has changed."),
     "TUNE_ALL_FAILED": (
         "Every config of an autotune sweep failed, so the winner is the first of the list.",
         "The choice means nothing and cannot be replayed.",
@@ -327,8 +327,9 @@ _CHECKS: dict[str, _Entry] = {
         "Results cannot be written where they should go.", "Nothing was started.",
         "Choose another place: --out DIR."),
     "replay-source": (
-        "The record to replay is missing, or itself a replay.", "Configs would be tuned anew.",
-        "Point REPLAY_FROM to the run that recorded."),
+        "The record to replay is missing, itself a replay, or of another backend or suite.",
+        "Configs would be tuned anew.",
+        "Point --replay-from (REPLAY_FROM) to the run that recorded."),
 }
 
 _EXITS: dict[ExitCode, _Entry] = {

@@ -32,6 +32,17 @@ WRITERS = "zlbench-writers.jsonl"
 UNKNOWN_WRITER = "a process that zlbench did not start"
 
 
+def compiler_text(build: Mapping[str, Any]) -> str:
+    """Name and hashes of a compiler, from what an identity file says of it."""
+    native, python = (str(build.get(part) or "")[:8] for part in ("native_sha256", "python_sha256"))
+    return f"{build.get('name')} (triton {build.get('version')}, libtriton {native}, python {python})"
+
+
+def same_compiler(one: str, other: str) -> bool:
+    """Whether two texts of `compiler_text` mean one compiler; its name is what somebody called it."""
+    return one.partition("(")[2] == other.partition("(")[2] != ""
+
+
 class Source(str, Enum):
     """Where a recorded choice came from."""
 
@@ -95,8 +106,8 @@ def check_source(source: Path, *, backend: str, suite: str) -> None:
     if meta.get("mode") != "record":
         raise _refusal(
             f"{source} is itself a replay (of {meta.get('source')})",
-            f"Replay what it replayed: --replay-from {meta.get('source')}", marker="REPLAY_CHAINED",
-        )  # fmt: skip
+            f"Replay what it replayed: --replay-from {meta.get('source')}",
+        )
     for name, wanted in (("backend", backend), ("suite", suite)):
         if meta.get(name) != wanted:
             raise _refusal(
@@ -105,8 +116,8 @@ def check_source(source: Path, *, backend: str, suite: str) -> None:
             )
 
 
-def _refusal(message: str, hint: str, marker: str = "PREFLIGHT_FAILED") -> PreflightError:
-    return PreflightError(message, check="replay-source", hint=hint, marker=marker)
+def _refusal(message: str, hint: str) -> PreflightError:
+    return PreflightError(message, check="replay-source", hint=hint)
 
 
 # --- how it went ---------------------------------------------------------------------------------------------------
@@ -125,8 +136,8 @@ class Choices:
     """Configs that were timed."""
     all_failed: tuple[str, ...] = ()
     """Kernels of which every config failed, for some key."""
-    inherited: tuple[tuple[str, str], ...] = ()
-    """Kernels whose winner was found in a cache, and which compiler had put it there."""
+    foreign: tuple[tuple[str, str], ...] = ()
+    """Kernels whose winner was found in a cache and came from another compiler, and from which."""
 
     @property
     def missed(self) -> int:
@@ -136,8 +147,10 @@ class Choices:
 
 def read_choices(cell_dir: Path) -> Choices:
     """Count what a cell recorded or replayed; each kernel and key once, however many rows it served."""
-    if (store.read_json(cell_dir / META) or {}).get("mode") == "replay":
+    meta = store.read_json(cell_dir / META) or {}
+    if meta.get("mode") == "replay":
         return _read_replay(cell_dir)
+    own = str(meta.get("compiler") or "")
     records = [record for record in read_records(cell_dir) if record.get("key") is not None]
     return Choices(
         mode="record",
@@ -145,9 +158,13 @@ def read_choices(cell_dir: Path) -> Choices:
         fallbacks={},
         swept=sum(record["swept"] for record in records),
         all_failed=tuple(sorted({record["kernel"] for record in records if record["all_failed"]})),
-        inherited=tuple(
-            sorted({(record["kernel"], record.get("writer") or UNKNOWN_WRITER) for record in records
-                    if record["source"] in INHERITED})
+        foreign=tuple(
+            sorted(
+                (kernel, writer)
+                for kernel, writer in {(record["kernel"], record.get("writer") or UNKNOWN_WRITER)
+                                       for record in records if record["source"] in INHERITED}
+                if not same_compiler(writer, own)
+            )
         ),
     )  # fmt: skip
 
@@ -173,16 +190,13 @@ def _each_key_once(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def choice_lines(choices: Choices) -> list[str]:
-    """What a person is told of them; nothing where no kernel is tuned."""
+    """What a person is told of them; nothing where no kernel is tuned. What was not replayed has its marker."""
     kernels = ", ".join(f"{kernel} {count}" for kernel, count in sorted(choices.made.items()))
     total = sum(choices.made.values())
     if choices.mode == "replay":
         if not total and not choices.missed:
             return []
-        return [
-            f"replayed {total} of {total + choices.missed} autotune choices{f': {kernels}' if kernels else ''}",
-            *([_fallback_text(choices)] if choices.missed else []),
-        ]
+        return [f"replayed {total} of {total + choices.missed} autotune choices{f': {kernels}' if kernels else ''}"]
     return [f"recorded {total} autotune choices: {kernels}; {choices.swept} configs timed"] if total else []
 
 
@@ -194,8 +208,8 @@ def markers(cell_dir: Path) -> list[str]:
         said.append(f"AUTOTUNE_REPLAY_FALLBACK {_fallback_text(choices)}")
     if choices.all_failed:
         said.append(f"TUNE_ALL_FAILED {len(choices.all_failed)} kernels: {', '.join(choices.all_failed)}")
-    for writer in dict.fromkeys(writer for _, writer in choices.inherited):
-        kernels = [kernel for kernel, by in choices.inherited if by == writer]
+    for writer in dict.fromkeys(writer for _, writer in choices.foreign):
+        kernels = [kernel for kernel, by in choices.foreign if by == writer]
         said.append(f"TUNER_CACHE_SHARED {len(kernels)} kernels with winners of {writer}: {', '.join(kernels)}")
     return said
 

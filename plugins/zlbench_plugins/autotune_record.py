@@ -13,7 +13,7 @@ from zlbench import tuning
 from zlbench_plugins import tuner_access, tuning_meta
 from zlbench_plugins.context import CellContext, JsonLines, current
 from zlbench_plugins.tuner_access import CacheView, TunedCall, TunerHooks, TunerKind
-from zlbench_plugins.tuner_values import canonical, encode_config, encode_key, has_hook
+from zlbench_plugins.tuner_values import canonical, encode_config, encode_key, has_hook, in_short
 
 
 class RecordView(CacheView):
@@ -75,7 +75,7 @@ class Recorder:
         text = canonical(key)
         chosen = call.chosen
         config = encode_config(chosen)
-        self._context.tuned[f"{call.kernel} {text}"] = canonical(config)
+        self._context.tuned[f"{call.kernel} {text}"] = in_short(config)
         record = {
             "tuner": call.kind.value, "kernel": call.kernel, "module": call.module, "key": key, "config": config,
             "pre_hook": has_hook(chosen), **_sweep(call), **self._origin(call, view), **_libtuner(call),

@@ -17,7 +17,7 @@ from zlbench_plugins import tuner_access, tuning_meta
 from zlbench_plugins.context import CellContext, JsonLines, current
 from zlbench_plugins.failures import FailureKind, classify, one_line
 from zlbench_plugins.tuner_access import CacheView, TunedCall, TunerHooks, TunerKind
-from zlbench_plugins.tuner_values import UnknownConfigError, canonical, encode_config, encode_key, resolve
+from zlbench_plugins.tuner_values import UnknownConfigError, canonical, encode_config, encode_key, in_short, resolve
 
 _MARKER = "AUTOTUNE_REPLAY_FALLBACK"
 
@@ -198,7 +198,7 @@ class Replayer:
             self._say_all()
         reason = self._reasons.get(_place(call), "")
         key, config = encode_key(view.key), encode_config(call.chosen)
-        self._context.tuned[f"{call.kernel} {canonical(key)}"] = canonical(config)
+        self._context.tuned[f"{call.kernel} {canonical(key)}"] = in_short(config)
         if reason:
             self._context.tuned_anew[call.kernel] = reason
         self._lines.append(

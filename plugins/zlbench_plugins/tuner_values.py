@@ -79,6 +79,11 @@ def encode_config(config: Any) -> dict[str, Any]:
     }
 
 
+def in_short(config: Mapping[str, Any]) -> str:
+    """An encoded config as text, without what is unset: another Triton may not know it."""
+    return canonical({name: value for name, value in config.items() if value})
+
+
 def has_hook(config: Any) -> bool:
     """Whether a config calls something before each launch, such as one that sets a tensor descriptor's block."""
     return getattr(config, _HOOK, None) is not None

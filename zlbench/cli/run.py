@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from zlbench import store
+from zlbench import store, tuning
 from zlbench.axis import Axis, Side
 from zlbench.cells import CellOutcome, CellSpec, CellState, read_json_lines
 from zlbench.cli.app import App
@@ -118,6 +118,8 @@ def _show(app: App, done: list[Finished]) -> None:
         app.result(
             f"{plural(item.outcome.kernels, 'kernel')} · {' · '.join(f'{name} {value}' for name, value in costs)}"
         )
+        for line in tuning.choice_lines(tuning.read_choices(path)):
+            app.result(line)
         if item.outcome.state is not CellState.OK:
             app.result(app.paint(f"{item.outcome.state.value}: {item.outcome.detail}"))
         for marker in item.outcome.markers:

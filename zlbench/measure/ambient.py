@@ -25,10 +25,17 @@ _PREFIXES = (
     "AMDGCN_",
     "FLAGTREE_",
     "FLAGGEMS_",
+    "FLAGTUNE_",
+    "USE_FLAGTUNE_",
     "USE_IR_",
 )
 # Read by zlbench itself, which passes on what they mean.
 _OURS = frozenset({"FLAGGEMS_DIR", "FLAGGEMS_PERF_COLOR", "FLAGGEMS_CACHE_DIR"})
+
+AABS, AABS_DEFAULT = "FLAGTREE_AABS", "0"
+"""FlagTree's rewriting of block sizes: left unset, one compiler does it and the other does not."""
+DB_URL = "FLAGGEMS_DB_URL"
+"""Database of the suite's winners; it goes before any cache directory, so an isolated cache takes it away."""
 
 
 def without_dropped(env: Mapping[str, str]) -> dict[str, str]:
@@ -36,8 +43,13 @@ def without_dropped(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name not in DROPPED}
 
 
-def ambient(env: Mapping[str, str], switches: Iterable[str]) -> tuple[str, ...]:
-    """Return ``NAME=value`` of every variable that reaches both sides and that a compiler or suite may read, sorted."""
+def ambient(env: Mapping[str, str], switches: Iterable[str], *, isolated: bool = True) -> tuple[str, ...]:
+    """Return ``NAME=value`` of every variable that reaches both sides and that a compiler or suite may read, sorted.
+
+    Args:
+        isolated: whether each side has a tuner cache of its own.
+    """
     kept = without_dropped(env)
-    names = {name for name in kept if name.startswith(_PREFIXES)} - _OURS - set(switches)
+    ours = _OURS | {DB_URL} if isolated else _OURS
+    names = {name for name in kept if name.startswith(_PREFIXES)} - ours - set(switches)
     return tuple(f"{name}={kept[name]}" for name in sorted(names))

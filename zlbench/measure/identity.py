@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import zlbench
-from zlbench import cards, store
+from zlbench import cards, store, tuning
 from zlbench.axis import Side
 from zlbench.builds.manifest import Manifest
 from zlbench.caliber import Caliber
 from zlbench.cells import CellSpec, read_json_lines
 from zlbench.errors import PreflightError
 from zlbench.identity import RunIdentity
+from zlbench.measure.ambient import AABS, AABS_DEFAULT
 from zlbench.measure.cardwatch import CARD
 from zlbench.measure.request import SEED, Request
 from zlbench.process import Command, run
@@ -96,13 +97,14 @@ def caliber_of(
         baseline=None if request.backend.deviceless else spec.baseline,
         configs=spec.configs if request.backend.deviceless else None,
         autotune_mode=spec.autotune,
+        autotune_source=tuning.source_digest(Path(spec.out_dir)),
         tuner_cache="isolated" if resolved.flag("isolate_tuner_cache") else "shared",
         direct_repeat=int(resolved.value("direct_repeat")),
         quick=spec.quick,
         warmup_ms=spec.warmup_ms,
         rep_ms=spec.rep_ms,
         environment=spec.environment or None,
-        flagtree_aabs=dict(item.split("=", 1) for item in spec.environment).get("FLAGTREE_AABS"),
+        flagtree_aabs=_aabs(request, spec),
         use_flagtune=resolved.flag("use_flagtune"),
         suite=request.provider.name,
         suite_commit=facts.commit,
@@ -124,6 +126,13 @@ def _digest(plugins: Sequence[str]) -> str:
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
 
 
+def _aabs(request: Request, spec: CellSpec) -> str | None:
+    """FLAGTREE_AABS as both sides have it; a declared switch is the axis, and no condition."""
+    if AABS in {switch.name for switch in request.switched}:
+        return None
+    return dict(item.split("=", 1) for item in spec.environment).get(AABS, AABS_DEFAULT)
+
+
 def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manifest, facts: SuiteFacts) -> RunIdentity:
     """Write run_identity.json of a cell that has ended, from what was asked for and what its process reported."""
     cell_dir = Path(spec.out_dir)
@@ -131,6 +140,7 @@ def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manif
     announced = {event["op"]: event["shapes"] for event in events if event["event"] == "planned"}
     process: Mapping[str, Any] = store.read_json(cell_dir / "process.json") or {}
     device = DeviceFacts.read(cell_dir, process)
+    tuned: Mapping[str, Any] = store.read_json(cell_dir / tuning.META) or {}
     identity = RunIdentity(
         op=spec.op,
         side=spec.side,
@@ -143,6 +153,9 @@ def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manif
         device_name=device.name,
         card_settings=device.settings,
         foreign_processes=device.foreign,
+        tuner_entries_before=tuned.get("entries_before"),
+        tuner_entries_after=tuned.get("entries_after"),
+        tuner_foreign=tuple(dict.fromkeys(writer for _, writer in tuning.read_choices(cell_dir).foreign)),
         compile_cache="shared" if request.share_cache else "isolated",
         plugin_names=spec.plugins,
         timer_reason=request.timer_reason or None,

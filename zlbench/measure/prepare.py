@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from zlbench import cards, proctree, store
+from zlbench import cards, proctree, store, tuning
 from zlbench.axis import Side
 from zlbench.builds.check import measured_env, refuse_same
 from zlbench.builds.environment import ensure
 from zlbench.builds.manifest import Manifest
 from zlbench.engine.local import WorkerSpec
-from zlbench.measure.ambient import without_dropped
+from zlbench.errors import PreflightError
+from zlbench.measure.ambient import AABS, AABS_DEFAULT, DB_URL, without_dropped
 from zlbench.measure.request import Request
 from zlbench.settings.request import environment_without_switches
 from zlbench.suite.provider import BUILTIN
@@ -40,8 +41,10 @@ def prepare(
     """Make or find the builds and refuse pairs that cannot show anything.
 
     Raises:
-        PreflightError: a build cannot be made or is not what it was, both sides are one, a switch is read nowhere.
+        PreflightError: a build cannot be made or is not what it was, both sides are one, a switch is read nowhere,
+            a record cannot be replayed.
     """
+    _require_record(request)
     # A driver that was killed outright may have left processes of its cells behind, still using the machine.
     proctree.sweep()
     manifests = {
@@ -72,6 +75,22 @@ def _require_known_switches(request: Request, manifests: Mapping[str, Manifest])
         )
 
 
+def _require_record(request: Request) -> None:
+    """A record that somebody named must be one that can be replayed here, for every operator."""
+    if request.resolved.path("replay_from") is None:
+        return
+    without = request.backend.deviceless or not request.resolved.flag("autotune")
+    if without:
+        why = "nothing is tuned with no device" if request.backend.deviceless else "--autotune 0 leaves choices alone"
+        raise PreflightError(
+            f"--replay-from has no effect: {why}", check="replay-source", hint="Leave --replay-from (REPLAY_FROM) out."
+        )
+    for selection in request.selections:
+        tuning.check_source(
+            request.replay_source(selection.op), backend=request.backend.name, suite=request.provider.package
+        )
+
+
 def _pip_env(env: Mapping[str, str]) -> dict[str, str]:
     """A PYTHONPATH meant for measured processes must not shadow pip's own modules."""
     return {key: value for key, value in env.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
@@ -90,10 +109,14 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
         "TRITON_CACHE_DIR": str(cache / "triton"),
         "ZL_CACHE_OWNER": f"{work_dir.parent.name}/{side.label}",
         "USE_FLAGTUNE": "1" if request.resolved.flag("use_flagtune") else "0",
+        # On by default in FlagTree, unknown elsewhere: winners would come from spaces that are not the same.
+        AABS: base.get(AABS, AABS_DEFAULT),
+        tuning.COMPILER_VARIABLE: tuning.compiler_text(manifest.fingerprint()),
         "OMP_NUM_THREADS": base.get("OMP_NUM_THREADS", "1"),
     }
     if request.resolved.flag("isolate_tuner_cache"):
         extra["FLAGGEMS_CACHE_DIR"] = str(cache / "tuner")
+        base.pop(DB_URL, None)
     extra |= _vendor(request, base)
     variable = cards.visibility_variable(request.backend, env)
     if variable and request.devices is not None:

@@ -21,6 +21,7 @@ from zlbench.suite.inventory import Inventory, read_inventory
 from zlbench.suite.names import safe_dirname
 from zlbench.suite.provider import Provider, find_provider
 from zlbench.suite.resolve import Selection, resolve_all, resolve_operators
+from zlbench.tuning import source_of
 
 SEED = 20240229
 WARMUP_MS = 50
@@ -136,6 +137,11 @@ class Request:
             return "off"
         return "replay" if side == "B" or self.resolved.path("replay_from") else "record"
 
+    def replay_source(self, op: str, pair: Path = Path()) -> Path:
+        """The run whose choices are replayed for an operator: the one that was given, else side A of the same pair."""
+        given = self.resolved.path("replay_from")
+        return source_of((self.cwd / given).resolve(), op) if given else pair / "A"
+
     def jobs(self, asked: int) -> int:
         """Cells at a time: on a card always one, since two would time each other."""
         return asked if self.backend.deviceless else 1
@@ -199,7 +205,9 @@ def make_request(
         inline=inline,
         resolved=resolved,
         cwd=cwd,
-        environment=ambient(env, (switch.name for switch in axis.switches)),
+        environment=ambient(
+            env, (switch.name for switch in axis.switches), isolated=resolved.flag("isolate_tuner_cache")
+        ),
         backend_reason=reason,
         devices=cards.chosen(backend, env, resolved.value("device")),
     )
@@ -250,7 +258,7 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         baseline="none" if request.backend.deviceless else resolved.text("baseline"),
         l2=request.l2,
         autotune=autotune,
-        replay_from=_replay_source(request, root / pair) if autotune == "replay" else None,
+        replay_from=str(request.replay_source(selection.op, root / pair)) if autotune == "replay" else None,
         plugins=plugins,
         warmup_ms=_budget(request, "warmup", WARMUP_MS),
         rep_ms=_budget(request, "iter", REP_MS),
@@ -259,12 +267,6 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         quick=resolved.flag("quick"),
         keep_binaries=resolved.flag("keep_binaries"),
     )
-
-
-def _replay_source(request: Request, pair: Path) -> str:
-    """The run whose choices are replayed: the one given, else side A of the same pair."""
-    given = request.resolved.path("replay_from")
-    return str((request.cwd / given).resolve() if given else pair / "A")
 
 
 def _budget(request: Request, option: str, default_ms: int) -> int | None:
