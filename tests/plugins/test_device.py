@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fakes.fake_card import NAME, FakeCards, uuid
 from fakes.suites import PATHS
 from zlbench_plugins import context
 from zlbench_plugins.context import Launches
@@ -18,21 +20,56 @@ from zlbench_plugins.failures import FailureKind, classify, one_line
 from zlbench_plugins.seed import seed_all
 
 # The plugin works at import, for the cell of its process.
-VENDORS = """\
+PLUGIN = """\
+import json, os, sys
 from types import SimpleNamespace
 from zlbench_plugins import context
-spec = SimpleNamespace(backend="compile", timer="compile", target=None, out_dir=".")
-context.activate(SimpleNamespace(spec=spec))
-from zlbench_plugins.device import vendors_loaded
-print(sorted(vendors_loaded(["gems.runtime.backend._nvidia.ops", "gems.runtime.backend._kunlunxin", "backend._mthreads",
-    "gems.backend.nvidia", "gems.my_backend._ascend", "gems.backend.__init__", "gems._cambricon.backend", "backend"])))
+spec = SimpleNamespace(backend=sys.argv[1], timer=sys.argv[2], target=None, out_dir=".", plugins=())
+context.activate(SimpleNamespace(spec=spec, hooks={}, patches=context.PatchSet()))
+from zlbench_plugins import device
+"""
+VENDORS = """\
+print(sorted(device.vendors_loaded(["gems.runtime.backend._nvidia.ops", "gems.runtime.backend._kunlunxin",
+    "backend._mthreads", "gems.backend.nvidia", "gems.my_backend._ascend", "gems.backend.__init__",
+    "gems._cambricon.backend", "backend", "_metax", "_hygon.ops.mm", "_io.x", "_thread", "hopper.ops.mm"])))
 """
 
 
-def test_vendors_are_told_by_path_segment(tmp_path: Path) -> None:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
-    ended = subprocess.run([sys.executable, "-c", VENDORS], env=env, capture_output=True, text=True, check=True)
-    assert ended.stdout == "['kunlunxin', 'mthreads', 'nvidia']\n"
+def in_plugin(code: str, backend: str = "compile", timer: str = "compile", **variables: str) -> str:
+    names = ("GEMS_VENDOR", "FLAGGEMS_VENDOR", "PPU_SDK")
+    kept = {key: value for key, value in os.environ.items() if key not in names}
+    env = {**kept, "PYTHONPATH": os.pathsep.join(PATHS), **variables}
+    command = [sys.executable, "-c", PLUGIN + code, backend, timer]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+
+def test_vendors_are_told_by_path_segment() -> None:
+    assert in_plugin(VENDORS) == "['hygon', 'kunlunxin', 'mthreads', 'nvidia']\n"
+
+
+@pytest.mark.parametrize(
+    ("backend", "variables", "vendor"),
+    [
+        ("cuda", {}, "nvidia"),
+        ("musa", {}, "mthreads"),
+        ("cuda", {"GEMS_VENDOR": "iluvatar"}, "iluvatar"),
+        ("rocm", {}, "amd"),
+    ],
+)
+def test_the_vendor_is_named_before_the_suite_is_imported(backend: str, variables: dict[str, str], vendor: str) -> None:
+    code = "print(os.environ['GEMS_VENDOR'], device.facts(context.current())['vendor'])"
+    assert in_plugin(code, backend, "direct", **variables).split() == [vendor, vendor]
+
+
+def test_the_card_is_described_by_the_device_module_of_its_family(tmp_path: Path) -> None:
+    cards = FakeCards(tmp_path / "cards", count=3)
+    code = "print(json.dumps(device.facts(context.current())['device']))"
+    variables = {"PYTHONPATH": cards.pythonpath(), "FAKECARD_VISIBLE_DEVICES": "2"}
+    found = json.loads(in_plugin(code, "fakecard", "direct", **variables))
+    assert (found["name"], found["uuid"]) == (NAME, uuid(2))
+    cards.remove()
+    assert in_plugin(code, "fakecard", "direct", **variables) == "null\n"
+    assert in_plugin(code, "cuda", "direct", **variables) == "null\n"  # a torch without that device
 
 
 class CompilationError(Exception):
