@@ -21,6 +21,8 @@ from zlbench import backend as backends
 from zlbench.backend import Backend, Timer
 from zlbench.errors import UsageError
 from zlbench_plugins.bench_stand_in import BenchStandIn
+from zlbench_plugins.canary import MARKER as NOT_INDEPENDENT
+from zlbench_plugins.canary import baseline_is_independent
 from zlbench_plugins.capture_errors import (
     CapturePoisonedError,
     DeviceLostError,
@@ -29,6 +31,7 @@ from zlbench_plugins.capture_errors import (
     raise_if_unusable,
 )
 from zlbench_plugins.context import CellContext
+from zlbench_plugins.seed import seed_all
 from zlbench_plugins.timing_card import Card, open_card
 
 PARALLEL_WORKER = "FLAGGEMS_BENCH_PARALLEL_WORKER"
@@ -45,6 +48,8 @@ class Measurement:
     l2: str | None = None
     """Second-level cache before each timed call; None where the suite's own loop decided."""
     baseline_timer: str | None = None
+    baseline_independent: bool | None = None
+    """Whether the baseline is another implementation than the operator; None where it was not timed."""
     fallback: dict[str, Any] | None = None
     """Phase and reason, where a graph was wanted for the operator and could not be had."""
 
@@ -84,6 +89,10 @@ def measure(
     row = _Row(context, bench, args, kwargs, capture=capture)
     wanted = baseline and context.spec.baseline != "none"
     base = row.latency(bench.torch_op, "baseline") if wanted else None
+    independent = _independent(context, bench) if base else None
+    # A kernel with random numbers is specialised by their offset. How often the baseline and earlier rows were called
+    # is a matter of time, so each row starts from the same.
+    seed_all(context.spec.seed)
     found = _with_operator(bench, suite, lambda operator: row.latency(operator, "operator"))
     return Measurement(
         timer=found.timer.value,
@@ -91,8 +100,18 @@ def measure(
         baseline_ms=base.milliseconds if base else None,
         l2=context.spec.l2 if found.ours else None,
         baseline_timer=base.timer.value if base else None,
+        baseline_independent=independent,
         fallback=found.fallback.to_json() if found.fallback else None,
     )
+
+
+def _independent(context: CellContext, bench: Any) -> bool:
+    """Whether the baseline that has just run is something else than the operator; its launches are not the row's."""
+    launched, context.launches = bool(context.launches), {}
+    independent = baseline_is_independent(bench, context.spec.package, launched=launched)
+    if not independent:
+        context.warn(NOT_INDEPENDENT, str(getattr(bench, "op_name", context.spec.op)))
+    return independent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -280,7 +280,7 @@ def test_what_the_process_turned_out_to_be(run: Callable[..., Ran]) -> None:
     assert ran.markers() == {"FOREIGN_VENDOR_MODULE": "active=nvidia loaded=ascend"}
     facts = json.loads((ran.out / "process.json").read_text())
     assert (facts["triton"], facts["torch"], facts["pytest"]) == (None, None, pytest.__version__)
-    assert facts["hooks"] == {"autotuner": False, "knobs": False}
+    assert facts["hooks"] == {"autotuner": False, "knobs": False, "loaded_costs": False}
     assert facts["patches"] == ["Benchmark.init_user_config", "Benchmark.run", "Benchmark.measured_by_zlbench"]
     assert facts["patches_not_in_force"] == []
     assert facts["plugins"] == list(plan(autotune="record"))

@@ -19,20 +19,28 @@ def row_lines(spec: CellSpec, rows: Sequence[Mapping[str, Any]], *, paint: Paint
     labels, legend = folded([str(row.get("label") or "") for row in rows])
     if legend:
         lines.append(f"input of every row: {legend}")
-    timed = any(row.get("latency_ms") for row in rows)
-    head = ["dtype", "input", "kernels", "compile", *(["latency"] if timed else []), "status"]
-    cells = [_row(row, label, timed=timed) for row, label in zip(rows, labels, strict=True)]
+    shown = [name for name, key in _TIMES if any(row.get(key) for row in rows)]
+    if any(row.get("timer", spec.timer) != spec.timer for row in rows):
+        shown.append("timer")
+    head = ["dtype", "input", "kernels", "compile", *shown, "status"]
+    cells = [_row(row, label, shown) for row, label in zip(rows, labels, strict=True)]
     return [*lines, *columns(head, cells, right=frozenset({2, 3}), paint={len(head) - 1: paint})]
 
 
-def _row(row: Mapping[str, Any], label: str, *, timed: bool) -> list[str]:
+_TIMES = (("latency", "latency_ms"), ("torch", "baseline_ms"))
+"""Columns of times, which are there where any row has one."""
+
+
+def _row(row: Mapping[str, Any], label: str, shown: Sequence[str]) -> list[str]:
+    more = {name: milliseconds(row.get(key)) for name, key in _TIMES} | {"timer": str(row.get("timer", "-"))}
     failure = f"{row.get('failure')}: {row.get('error', '')}"[:80] if row["status"] != "SUCCESS" else "ok"
     return [
         str(row["dtype"]),
         label or ("-" if row.get("shape") is None else str(row["shape"])),
         str(len(row["kernels"])),
-        milliseconds(row.get("compile_ms")),
-        *([milliseconds(row.get("latency_ms"))] if timed else []),
+        # Nothing was compiled for a row whose kernels an earlier one has.
+        milliseconds(row.get("compile_ms") or None),
+        *(more[name] for name in shown),
         failure,
     ]
 
