@@ -18,6 +18,7 @@ from zlbench import cards, proctree
 from zlbench.builds.spec import Build, BuildKind
 from zlbench.errors import UsageError
 from zlbench.measure.backend_choice import choose
+from zlbench.measure.prepare import with_vendor
 from zlbench.smi import CardFacts, CardProcess, Query
 
 CUDA, MUSA, ROCM = backends.get("cuda"), backends.get("musa"), backends.get("rocm")
@@ -227,6 +228,23 @@ def test_auto_takes_a_card_that_the_builds_can_use(tmp_path: Path, builds: list[
     assert why in reason
     assert choose("auto", builds, root=tmp_path / "empty") == (backends.get("compile"), "no card found")
     assert choose("hip", builds, root=root) == (ROCM, "")
+
+
+@pytest.mark.parametrize(
+    ("variables", "backend", "kept"),
+    [
+        ({}, CUDA, {"GEMS_VENDOR": "nvidia"}),
+        ({"PPU_SDK": "/opt/ppu"}, CUDA, {"GEMS_VENDOR": "nvidia"}),
+        ({"PPU_SDK": "/opt/ppu", "GEMS_VENDOR": "thead"}, CUDA, {"PPU_SDK": "/opt/ppu", "GEMS_VENDOR": "thead"}),
+        ({"FLAGGEMS_VENDOR": "Metax"}, CUDA, {"FLAGGEMS_VENDOR": "Metax", "GEMS_VENDOR": "metax"}),
+        ({"GEMS_VENDOR": ""}, MUSA, {"GEMS_VENDOR": "mthreads"}),
+        ({"PPU_SDK": "/opt/ppu"}, backends.get("compile"), {}),
+    ],
+)
+def test_the_vendor_of_a_measured_process(
+    variables: dict[str, str], backend: backends.Backend, kept: dict[str, str]
+) -> None:
+    assert with_vendor(variables, backend) == kept
 
 
 def test_what_is_missing_on_a_machine(tmp_path: Path) -> None:

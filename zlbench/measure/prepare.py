@@ -11,6 +11,7 @@ from pathlib import Path
 
 from zlbench import cards, proctree, store, tuning
 from zlbench.axis import Side
+from zlbench.backend import Backend
 from zlbench.builds.check import measured_env, refuse_same
 from zlbench.builds.environment import ensure
 from zlbench.builds.manifest import Manifest
@@ -103,7 +104,7 @@ def worker_specs(request: Request, prepared: Prepared, *, work_dir: Path, env: M
 
 def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, env: Mapping[str, str]) -> WorkerSpec:
     cache = _cache(request, side, work_dir)
-    base = without_dropped(environment_without_switches(env, request.axis))
+    base = with_vendor(without_dropped(environment_without_switches(env, request.axis)), request.backend)
     extra = {
         "PYTHONPATH": os.pathsep.join([str(work_dir / OWN), str(request.provider.source_dir)]),
         "TRITON_CACHE_DIR": str(cache / "triton"),
@@ -117,7 +118,6 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
     if request.resolved.flag("isolate_tuner_cache"):
         extra["FLAGGEMS_CACHE_DIR"] = str(cache / "tuner")
         base.pop(DB_URL, None)
-    extra |= _vendor(request, base)
     variable = cards.visibility_variable(request.backend, env)
     if variable and request.devices is not None:
         extra[variable] = ",".join(request.devices)
@@ -146,15 +146,14 @@ _VENDOR_VARIABLES = ("GEMS_VENDOR", "FLAGGEMS_VENDOR", "GEMS_BACKEND", "FLAGGEMS
 """FlagGems reads them in this order."""
 
 
-def _vendor(request: Request, base: dict[str, str]) -> dict[str, str]:
+def with_vendor(env: Mapping[str, str], backend: Backend) -> dict[str, str]:
     """Name the vendor before the suite is imported: unnamed, it asks every vendor's tool, and some of them hang.
 
-    PPU_SDK in the environment would make it T-Head's whatever the other variables say.
+    What the caller has named counts. PPU_SDK would make it T-Head's whatever the other variables say.
     """
-    vendor = next((base[name] for name in _VENDOR_VARIABLES if base.get(name)), request.backend.vendor).lower()
-    if vendor != "thead":
-        base.pop("PPU_SDK", None)
-    return {_VENDOR_VARIABLES[0]: vendor} if vendor else {}
+    vendor = next((env[name] for name in _VENDOR_VARIABLES if env.get(name)), backend.vendor).lower()
+    kept = {name: value for name, value in env.items() if name != "PPU_SDK" or vendor == "thead"}
+    return {**kept, _VENDOR_VARIABLES[0]: vendor} if vendor else kept
 
 
 def _preload(request: Request) -> list[str]:
