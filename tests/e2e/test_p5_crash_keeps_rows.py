@@ -62,7 +62,8 @@ def assert_no_headline(operator: dict, text: str, matched: int) -> None:
     assert (operator["rows_matched"], operator["rows_expected"]) == (matched, 10)
     assert f"only {matched} of 10 rows exist on both sides" in text
     (shown,) = [line.split() for line in text.splitlines() if line.startswith("toy ")]
-    assert shown[3:] == [*"-------", "see", "run.log"]  # no number, and no next step that builds on a verdict
+    assert set(shown[3:-2]) == {"-"}  # no number, and no next step that builds on a verdict
+    assert shown[-2:] == ["see", "run.log"]
 
 
 def assert_compared(project: ToyProject, env: dict[str, str], matched: int, reasons: list[str]) -> None:

@@ -16,7 +16,7 @@ from zlbench.identity import RunIdentity
 CALIBER = Caliber(
     backend="cuda", device="NVIDIA H200", timer="cuda_graph", bench_level="core", shape_mode="upstream",
     tuner_cache="isolated", direct_repeat=1, shapes_hash="0123456789ab", mode="kernel", l2="warm", baseline="canary",
-    quick=False, autotune_mode="off", use_flagtune=False, suite="toy", suite_commit=None, suite_hash="ab" * 32,
+    quick=False, autotune_source="feedfeedfeed", use_flagtune=False, suite="toy", suite_commit=None, suite_hash="ab" * 32,
     torch="2.13.0", python="3.11.7", driver="575.57", seeds="20240229", plugins="ffffffffffff",
 )  # fmt: skip
 BUILDS = {
@@ -63,7 +63,7 @@ def write_run(
     state: CellState = CellState.OK, markers: Iterable[str] = (), caliber: Caliber = CALIBER, op: str = "toy",
     identity: bool = True, build: str = "", switches: dict[str, str | None] | None = None, **conditions: Any,
 ) -> Path:  # fmt: skip
-    """Write a complete run directory.
+    """Write a complete run directory: A recorded its autotune choices, B replayed them.
 
     Args:
         build: which of BUILDS it ran on; that of its side where empty.
@@ -73,6 +73,7 @@ def write_run(
     for name, records in (("rows.jsonl", rows), ("not_measured.jsonl", missing)):
         if records or name == "rows.jsonl":
             (folder / name).write_text("".join(json.dumps(record) + "\n" for record in records))
+    mode = {"autotune_mode": "record" if side == "A" else "replay"}
     dtypes = list(dict.fromkeys(record["dtype"] for record in (*rows, *missing)))
     shapes = sorted({tuple(record["shape"]) for record in (*rows, *missing)})
     planned = {"event": "planned", "op": op, "dtypes": dtypes, "shapes": shapes}
@@ -80,7 +81,7 @@ def write_run(
     (folder / "run.log").write_text("")
     if identity:
         RunIdentity(
-            op=op, side=side, caliber=replace(caliber, **conditions), build=BUILDS[build or side], provider="toy",
+            op=op, side=side, caliber=replace(caliber, **{**mode, **conditions}), build=BUILDS[build or side], provider="toy",
             switches=switches or {}, device_uuid="GPU-5d1e", device_name="NVIDIA H200", zlbench="0",
         ).write(folder)  # fmt: skip
     measured = sum(record["status"] == "SUCCESS" for record in rows)
