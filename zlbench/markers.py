@@ -239,6 +239,10 @@ _MARKERS: dict[str, _Entry] = {
         "Another process was on the card before or after this operator. pid=unknown: the tool shows none, memory does.",
         "These rows shared the card with it: they are too long, and not alike on both sides. IR is not touched.",
         "Measure on another card (--device), or once it is free. foreign_processes in run_identity.json names it."),
+    "CUDA_GATE_LIFTED": (
+        "The benchmark skips itself without CUDA; that gate was lifted for this vendor's card, by file and reason.",
+        "These rows were measured where the suite on its own would have skipped them.",
+        "Nothing to do. An operator that fails for want of CUDA after all shows it in its rows."),
     "FOREIGN_VENDOR_MODULE": (
         "The process loaded the suite's implementation for another vendor than the active one.",
         "Not wrong by itself, but an operator with odd results may run the wrong kernel.",
@@ -372,6 +376,14 @@ _COLUMNS: dict[str, _Entry] = {
     "spills": (
         "Registers that did not fit and live in memory, over all kernels.", "Each costs memory traffic.",
         "costs.json of a side has them by kernel."),
+    "noise": (
+        "How far the row that moved most is apart in the one pair of a screen, with the same code on both sides.",
+        "It is what this machine does to this operator: a change of that size elsewhere means nothing.",
+        "zlbench compare SCREEN/OP shows it row by row."),
+    "canary": (
+        "Torch's baseline of a few rows, which does not pass through the compiler under test.",
+        "What it moved between the sides is drift of the card, not the change (BASELINE_DRIFT).",
+        "--baseline all times it in every row, none in none."),
     "shared": (
         "Bytes of shared memory of the kernel that needs most.", "More of it, fewer blocks at a time.",
         "index.tsv of a side has it by kernel."),
