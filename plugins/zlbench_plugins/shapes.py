@@ -111,7 +111,7 @@ class Injector:
         )
 
     def _hand_over(self, bench: Any, wanted: Sequence[Any], own: list[Any], loop: adapters.ShapeLoop | None) -> str:
-        """Return how the shapes reach the inputs; empty where they do not."""
+        """Return how the shapes reach the inputs; empty where they do not. `own` is filled where a class hides it."""
         dtypes = list(getattr(bench, "to_bench_dtypes", None) or [None])
         if loop is not None:
             items = loop.own(bench, dtypes[0])
@@ -122,6 +122,7 @@ class Injector:
                 adapters.item_of(shape, items)
             bench.shapes = list(wanted)
             loop.install(bench)
+            adapters.check(bench, wanted, own, dtypes[0], self._context.spec.seed)
             self._context.origins[str(bench.op_name)] = f"{self._context.spec.shape_mode}, {loop.name}"
             return loop.name
         if not adapters.reads_shapes(bench):

@@ -23,7 +23,7 @@ class OwnShape(tuple[Any, ...]):
     @classmethod
     def of(cls, item: Any, count: int) -> OwnShape:
         """The first `count` values of a description, with the description itself kept."""
-        shape = cls(_frozen(value) for value in values_of(item)[:count])
+        shape = cls(_frozen(_encoded(value) if named(item) else value) for value in values_of(item)[:count])
         shape.item = item
         return shape
 
@@ -44,25 +44,20 @@ def named(item: Any) -> list[str]:
     return [str(key) for key in item] if isinstance(item, Mapping) else []
 
 
-def shape_length(items: Sequence[Any]) -> int:
-    """How many values at the front are a shape in every one of the suite's descriptions."""
-    counts = []
-    for item in items:
-        values = values_of(item)
-        if named(item):  # a record: its leading whole numbers
-            count = next((place for place, value in enumerate(values) if not _whole(value)), len(values))
-        else:  # a tuple: all but what labels it at its end
-            count = len(values)
-            while count > 1 and isinstance(values[count - 1], str | bool | None) and not _mode(values, count - 1):
-                count -= 1
-        counts.append(count)
-    return min(counts, default=0)
+def shape_length(item: Any) -> int:
+    """How many values at the front of a description are its shape: all but what only labels or types it."""
+    values = values_of(item)
+    if named(item):  # a record: numbers, switches and what is left open, up to the first dtype or device
+        return next((place for place, value in enumerate(values) if not _is_number(value)), len(values))
+    count = len(values)  # a tuple: words between numbers (a padding mode) belong to it, those behind them do not
+    while count > 1 and (values[count - 1] is None or isinstance(values[count - 1], str | bool)):
+        count -= 1
+    return count
 
 
 def own_shapes(items: Sequence[Any]) -> list[OwnShape]:
     """The suite's own descriptions as shapes."""
-    count = shape_length(items)
-    return [OwnShape.of(item, count) for item in items]
+    return [OwnShape.of(item, shape_length(item)) for item in items]
 
 
 def item_of(shape: Sequence[Any], items: Sequence[Any]) -> Any:
@@ -74,27 +69,24 @@ def item_of(shape: Sequence[Any], items: Sequence[Any]) -> Any:
     if isinstance(shape, OwnShape):
         return shape.item
     values = list(shape)
-    length = shape_length(items)
-    if named(items[0]):
+    first = items[0]
+    if named(first):
+        length = min(shape_length(item) for item in items)
         if not 1 <= len(values) <= length:
-            raise ArityError(f"1 to {length} numbers ({', '.join(named(items[0])[:length])})")
+            raise ArityError(f"wanted 1 to {length} numbers ({', '.join(named(first)[:length])})")
         return _record(values, items)
-    total = len(values_of(items[0]))
-    if not isinstance(items[0], Sequence):
+    if not isinstance(first, list | tuple):
         if len(values) != 1:
-            raise ArityError("one number")
+            raise ArityError("wanted one number")
         return values[0]
-    ranks = {len(values_of(item)) for item in items}
-    if len(ranks) > 1:
-        # Shapes of several ranks: the suite reads them as they come.
-        return _like(items[0], values)
-    if length == total and len(ranks) == 1 and len(values) != total:
-        raise ArityError(f"{total} numbers")
+    if len({len(item) for item in items}) > 1:
+        return _like(first, values)  # of any rank
+    length, total = max(shape_length(item) for item in items), len(first)
     if not length <= len(values) <= total:
-        raise ArityError(f"{length} to {total} values")
-    tail = values_of(_nearest(values, items))[len(values) :]
-    typed = [bool(v) if isinstance(own, bool) else v for v, own in zip(values, values_of(items[0]), strict=False)]
-    return _like(items[0], [*typed, *tail])
+        raise ArityError(f"wanted {total} numbers" if length == total else f"wanted {length} to {total} values")
+    tail = _nearest(values, items)[len(values) :]
+    typed = [bool(v) if isinstance(own, bool) else v for v, own in zip(values, first, strict=False)]
+    return _like(first, [*typed, *tail])
 
 
 def _like(item: Any, values: Sequence[Any]) -> Any:
@@ -103,7 +95,10 @@ def _like(item: Any, values: Sequence[Any]) -> Any:
 
 def _record(values: Sequence[Any], items: Sequence[Any]) -> Any:
     names = named(items[0])
-    given = dict(zip(names, values, strict=False))
+    columns = list(zip(*map(values_of, items), strict=True))
+    given = {
+        name: _typed(value, columns[place]) for place, (name, value) in enumerate(zip(names, values, strict=False))
+    }
     template = _nearest(values, items)
     for name in names[len(values) :]:
         followed = _follows(name, names[: len(values)], items)
@@ -130,7 +125,7 @@ def _nearest(values: Sequence[Any], items: Sequence[Any]) -> Any:
     """The own description that agrees with most of the given values; of equals the first."""
 
     def agreeing(item: Any) -> tuple[int, int]:
-        own = values_of(item)[: len(values)]
+        own = [_encoded(value) for value in values_of(item)][: len(values)]
         # A zero switches something off: agreeing on that counts before all else.
         zeros = sum((a == 0) == (b == 0) for a, b in zip(values, own, strict=False))
         return zeros, sum(a == b for a, b in zip(values, own, strict=False))
@@ -138,13 +133,20 @@ def _nearest(values: Sequence[Any], items: Sequence[Any]) -> Any:
     return max(items, key=agreeing)
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, int | float)
 
 
-def _mode(values: Sequence[Any], place: int) -> bool:
-    """Whether a word inside a tuple is part of the shape, such as a padding mode between numbers."""
-    return isinstance(values[place], str) and any(_whole(value) for value in values[place + 1 :])
+def _encoded(value: Any) -> Any:
+    """A value as a shape writes it: switches are 0 and 1, and what is left open is 0."""
+    return int(value or 0) if value is None or isinstance(value, bool) else value
+
+
+def _typed(value: Any, column: Sequence[Any]) -> Any:
+    """A shape's number as the suite writes that value."""
+    if all(isinstance(own, bool) for own in column):
+        return bool(value)
+    return None if value == 0 and None in column else value
 
 
 def _frozen(value: Any) -> Any:
