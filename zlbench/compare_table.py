@@ -36,6 +36,8 @@ class Compared:
     directories: tuple[str, str]
     warnings: tuple[str, ...] = ()
     """What the guard said and was allowed to pass."""
+    markers: tuple[str, ...] = ()
+    """What the plugins of either side said."""
 
 
 def to_text(items: Sequence[Compared]) -> list[str]:
@@ -50,7 +52,7 @@ def to_text(items: Sequence[Compared]) -> list[str]:
     left_out = [line for comparison in comparisons for line in _left_out(comparison)]
     lines += [*left_out, *([""] if left_out else [])]
     lines += [*_operator_table(comparisons), ""]
-    lines += [note for comparison in comparisons for note in notes(comparison)]
+    lines += [line for item in items for note in (*notes(item.comparison), *item.markers) for line in _wrapped(note)]
     return [*lines, *_wrapped(ONE_PAIR)]
 
 
@@ -301,7 +303,7 @@ def _operator_data(item: Compared) -> dict[str, Any]:
             for row in found.lost
         ],
         "warnings": list(item.warnings),
-        "notes": notes(found),
+        "notes": [*notes(found), *item.markers],
     }  # fmt: skip
 
 

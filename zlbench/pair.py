@@ -48,7 +48,7 @@ def judge_pair(
     a, b = (SideFacts.read(pair / side, patterns) for side in ("A", "B"))
     before, after = (read_identity(pair / side) for side in ("A", "B"))
     judgement = judge(a, b)
-    notes = _markers(op, a, b)
+    notes = markers(op, a.outcome, b.outcome)
     # Sides without rows have no conditions to compare: that they have none is the finding.
     if a.rows and b.rows:
         complaints = guard.complaints(before, after, axis, op=op)
@@ -96,10 +96,10 @@ def grouped(notes: Sequence[str]) -> list[str]:
     return [f"{word} op={','.join(ops)} {rest}" if ops else word for (word, rest), ops in found.items()]
 
 
-def _markers(op: str, a: SideFacts, b: SideFacts) -> list[str]:
+def markers(op: str, a: CellOutcome | None, b: CellOutcome | None) -> list[str]:
     """``PATCH_NOT_IN_FORCE op=topk side=A,B Benchmark.run``: what plugins said, once for both sides."""
     said: dict[tuple[str, str], list[str]] = {}
-    for label, side in (("A", a), ("B", b)):
-        for marker in side.outcome.marked():
+    for label, outcome in (("A", a), ("B", b)):
+        for marker in outcome.marked() if outcome else ():
             said.setdefault(marker, []).append(label)
     return [f"{word} op={op} side={','.join(labels)} {text}" for (word, text), labels in said.items()]

@@ -199,6 +199,16 @@ def test_what_cannot_be_meant(project: ToyProject, a: Path, words: tuple[str, ..
     assert "Traceback" not in ended.text
 
 
+def test_what_the_plugins_said_stands_below(project: ToyProject) -> None:
+    busy = "CARD_BUSY pid=4711 another process"
+    write_run(project.root / "a", six(), markers=[busy, "BASELINE_NOT_INDEPENDENT toy"])
+    write_run(project.root / "b", six(), side="B", markers=[busy])
+    lines = compare(project).out.splitlines()
+    assert "CARD_BUSY op=toy side=A,B pid=4711 another process" in lines
+    said = [line for line in lines if line.startswith("BASELINE_NOT_INDEPENDENT")]
+    assert said == ["BASELINE_NOT_INDEPENDENT op=toy its baseline is no canary"]
+
+
 # A screen, its pairs, and both sides of one.
 
 

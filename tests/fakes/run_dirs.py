@@ -16,7 +16,7 @@ from zlbench.identity import RunIdentity
 CALIBER = Caliber(
     backend="cuda", device="NVIDIA H200", timer="cuda_graph", bench_level="core", shape_mode="upstream",
     tuner_cache="isolated", direct_repeat=1, shapes_hash="0123456789ab", mode="kernel", l2="warm", baseline="canary",
-    quick=False, autotune_source="feedfeedfeed", use_flagtune=False, suite="toy", suite_commit=None, suite_hash="ab" * 32,
+    quick=False, autotune_source="feedfeedfeed", use_flagtune=False, suite="toy", suite_hash="ab" * 32,
     torch="2.13.0", python="3.11.7", driver="575.57", seeds="20240229", plugins="ffffffffffff",
 )  # fmt: skip
 BUILDS = {
@@ -81,8 +81,8 @@ def write_run(
     (folder / "run.log").write_text("")
     if identity:
         RunIdentity(
-            op=op, side=side, caliber=replace(caliber, **{**mode, **conditions}), build=BUILDS[build or side], provider="toy",
-            switches=switches or {}, device_uuid="GPU-5d1e", device_name="NVIDIA H200", zlbench="0",
+            op=op, side=side, caliber=replace(caliber, **{**mode, **conditions}), build=BUILDS[build or side],
+            provider="toy", switches=switches or {}, device_uuid="GPU-5d1e", device_name="NVIDIA H200", zlbench="0",
         ).write(folder)  # fmt: skip
     measured = sum(record["status"] == "SUCCESS" for record in rows)
     outcome = CellOutcome(

@@ -13,11 +13,11 @@ from zlbench.cli.app import App
 from zlbench.cli.find import find_screen
 from zlbench.cli.main import finish
 from zlbench.cli.rescore import axis_of_plan
-from zlbench.compare import compare
+from zlbench.compare import NOT_INDEPENDENT, compare
 from zlbench.compare_table import Compared, to_data, to_text
 from zlbench.errors import ExitCode, NotComparableError, NothingMeasuredError, UsageError
 from zlbench.identity import read_identity
-from zlbench.pair import SHAPES_NOT_IN_FORCE, shapes_not_in_force
+from zlbench.pair import SHAPES_NOT_IN_FORCE, markers, shapes_not_in_force
 from zlbench.run_rows import RunRows
 
 _HOW = "Give two run directories (A, then B), one pair of a screen (SCREEN/OP), or one screen."
@@ -55,6 +55,8 @@ def run(app: App) -> ExitCode:
             Compared(
                 comparison=compare(*sides, op=_name(pair)), before=before, after=after, warnings=warnings,
                 directories=(str(pair.a), str(pair.b)),
+                markers=tuple(said for said in markers(_name(pair), *(side.outcome for side in sides))
+                              if not said.startswith(NOT_INDEPENDENT)),  # the comparison itself says that
             )
         )  # fmt: skip
     if not items:
