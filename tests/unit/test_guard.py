@@ -109,6 +109,11 @@ def test_the_picture_of_the_ux_page() -> None:
     assert caught.value.code is ExitCode.NOT_COMPARABLE
 
 
+def test_another_operator_is_named() -> None:
+    (complaint,) = found(identity("A"), dataclasses.replace(identity("B"), op="fft"))
+    assert str(complaint) == "[caliber] mm: op: before=mm after=fft"
+
+
 def test_a_mismatch_that_is_allowed_stays_on_top() -> None:
     listed = found(identity("A"), identity("B", changed(BASE, "timer")))
     assert refuse(listed, allow=True) == ("[caliber] mm: timer: before=compile after=other",)
