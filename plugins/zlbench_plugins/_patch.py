@@ -58,3 +58,12 @@ class PatchSet:
                 delattr(patch.owner, patch.name)
             else:
                 setattr(patch.owner, patch.name, patch.before)
+
+
+def subclasses(cls: type[Any]) -> list[type[Any]]:
+    """Return every class below another one, each once, and what else such classes are mixed from."""
+    found: dict[type[Any], None] = {}
+    children: list[type[Any]] = cls.__subclasses__()
+    for child in children:
+        found |= {**dict.fromkeys(child.__mro__), **dict.fromkeys(subclasses(child))}
+    return [other for other in found if other is not cls and other is not object and other not in cls.__mro__]

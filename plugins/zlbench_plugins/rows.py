@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import pytest
 
 from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
-from zlbench_plugins import harness_table, inputs
+from zlbench_plugins import harness_table, inputs, own_loop
 from zlbench_plugins.canary import wants_baseline
 from zlbench_plugins.capture_errors import CapturePoisonedError
 from zlbench_plugins.cases import Case, cases
@@ -30,7 +30,7 @@ class RowRunner:
     """Stands in for the suite's `Benchmark.run` in one cell."""
 
     def __init__(self, context: CellContext) -> None:
-        self._context = context
+        self.context = context
         self._counts: dict[str, int] = {}
         """Rows of one table with equal inputs so far."""
         self._sequence = 0
@@ -42,6 +42,21 @@ class RowRunner:
 
     def run(self, bench: Any) -> None:
         """Measure every row of `bench`; fails the test at the end if any row failed."""
+        dtypes = self.configure(bench)
+        failed = 0
+        for place, dtype in enumerate(dtypes):
+            rows = []
+            for number, case in enumerate(cases(bench, dtype, self.context.spec.seed)):
+                rows.append(self.row(bench, dtype, case, baseline=wants_baseline(self.context.spec, place, number)))
+                del case  # else the inputs of two rows would fill the card while the next are built
+            harness_table.show(bench, dtype, self.context.spec, rows)
+            failed += sum(row["status"] != "SUCCESS" for row in rows)
+        self.context.events.append({"event": "completed", "op": bench.op_name})
+        if failed:
+            pytest.fail(f"{failed} rows of {bench.op_name} failed; see rows.jsonl", pytrace=False)
+
+    def configure(self, bench: Any) -> list[Any]:
+        """Let the suite configure a benchmark, say what will be measured, and return the dtypes."""
         refused = ""
         try:
             bench.init_user_config()
@@ -52,26 +67,16 @@ class RowRunner:
         if refused:
             pytest.fail(refused, pytrace=False)
         dtypes = list(bench.to_bench_dtypes)
-        if self._context.spec.quick:
+        if self.context.spec.quick:
             dtypes, bench.shapes = dtypes[:1], list(bench.shapes or ())[:1]
         self._announce(bench, dtypes)
-        failed = 0
-        for place, dtype in enumerate(dtypes):
-            rows = []
-            for number, case in enumerate(cases(bench, dtype, self._context.spec.seed)):
-                rows.append(self._row(bench, dtype, case, baseline=wants_baseline(self._context.spec, place, number)))
-                del case  # else the inputs of two rows would fill the card while the next are built
-            harness_table.show(bench, dtype, self._context.spec, rows)
-            failed += sum(row["status"] != "SUCCESS" for row in rows)
-        self._context.events.append({"event": "completed", "op": bench.op_name})
-        if failed:
-            pytest.fail(f"{failed} rows of {bench.op_name} failed; see rows.jsonl", pytrace=False)
+        return dtypes
 
     def _announce(self, bench: Any, dtypes: Sequence[Any]) -> None:
         """Write down what will be measured, once a cell: what a crash leaves out is known from it."""
         if str(bench.op_name) in self._announced:
             return
-        self._context.events.append(
+        self.context.events.append(
             {
                 "event": "planned",
                 "op": bench.op_name,
@@ -83,13 +88,13 @@ class RowRunner:
     def _refused_dtypes(self, bench: Any) -> str:
         """Record a failed row for each dtype that was asked for and that the operator does not take; say which."""
         known = [inputs.dtype_name(dtype) for dtype in getattr(bench, "dtypes", None) or ()]
-        refused = [dtype for dtype in self._context.spec.dtypes if dtype not in known]
+        refused = [dtype for dtype in self.context.spec.dtypes if dtype not in known]
         if not known or not refused:
             return ""
         said = f"{bench.op_name} does not take {', '.join(refused)} (takes {', '.join(known)})"
         for dtype in refused:
-            self._context.begin_row()
-            self._context.end_row(
+            self.context.begin_row()
+            self.context.end_row(
                 {
                     "op": bench.op_name, "dtype": dtype, "shape": None, "shape_index": None, "origin": "dtypes",
                     "sequence": self._next(), "status": "FAILED", "failure": FailureKind.DTYPE.value,
@@ -102,7 +107,8 @@ class RowRunner:
         self._sequence += 1
         return self._sequence - 1
 
-    def _row(self, bench: Any, dtype: Any, case: Case, *, baseline: bool) -> dict[str, Any]:
+    def row(self, bench: Any, dtype: Any, case: Case, *, baseline: bool) -> dict[str, Any]:
+        """Measure one row, or take it from the process before; it is on the disk before the next begins."""
         sequence = self._next()
         if sequence < len(self._kept):
             return self._kept[sequence]
@@ -115,30 +121,30 @@ class RowRunner:
             "origin": self._origin(bench, case),
             "sequence": sequence,
         }
-        self._context.begin_row()
-        self._context.events.append({"event": "started", **record})
+        self.context.begin_row()
+        self.context.events.append({"event": "started", **record})
         if case.error is not None:
             return self._finish(record, case.error, phase="inputs")
         try:
             args, kwargs = bench.unpack_to_args_kwargs(case.value)
             described = inputs.identity(args, kwargs)
             record |= {"label": inputs.label(described), "input": described, "row": self._name(bench, name, described)}
-            self._context.row = record["row"]
+            self.context.row = record["row"]
             capture = sequence not in self._uncapturable
-            result = measure(self._context, bench, self._suite, args, kwargs, capture=capture, baseline=baseline)
+            result = measure(self.context, bench, self._suite, args, kwargs, capture=capture, baseline=baseline)
             record |= asdict(result)
-            record |= rates(self._context, bench, args, kwargs, result)
+            record |= rates(self.context, bench, args, kwargs, result)
         except CapturePoisonedError as error:
             # The process is of no use any more. A fresh one measures this row without a graph.
-            self._context.events.append({"event": "capture_poisoned", "sequence": sequence, "error": one_line(error)})
+            self.context.events.append({"event": "capture_poisoned", "sequence": sequence, "error": one_line(error)})
             _leave(error)
         except Exception as error:  # noqa: BLE001 - whatever an operator raises costs this row alone
             return self._finish(record, error, phase="measure")
         return self._finish(record, None, phase="")
 
     def _finish(self, record: dict[str, Any], error: Exception | None, *, phase: str) -> dict[str, Any]:
-        if self._context.recorder is not None:
-            record["compile_ms"] = self._context.recorder.take_compile_ms()
+        if self.context.recorder is not None:
+            record["compile_ms"] = self.context.recorder.take_compile_ms()
         record["status"] = "SUCCESS" if error is None else "FAILED"
         kind = None if error is None else classify(error)
         if error is not None and kind is not None:
@@ -146,12 +152,12 @@ class RowRunner:
             traceback.print_exception(error, file=sys.stderr)
             if kind is FailureKind.DISK_FULL:
                 pytest.exit("the disk is full", returncode=DISK_FULL_EXIT)
-        self._context.end_row(record)
+        self.context.end_row(record)
         if error is not None and kind is FailureKind.DEVICE_LOST:
-            self._context.warn("DEVICE_LOST", f"row={record.get('row', record['shape'])} {one_line(error)}")
+            self.context.warn("DEVICE_LOST", f"row={record.get('row', record['shape'])} {one_line(error)}")
             _leave(error)
         if error is not None:
-            release_memory(self._context)
+            release_memory(self.context)
         return record
 
     def _name(self, bench: Any, dtype: str, described: dict[str, Any]) -> str:
@@ -165,11 +171,11 @@ class RowRunner:
     def _origin(self, bench: Any, case: Case) -> str:
         if case.index < 0:
             return "hard-coded"
-        return self._context.origins.get(str(bench.op_name), self._context.spec.shape_mode)
+        return self.context.origins.get(str(bench.op_name), self.context.spec.shape_mode)
 
     @property
     def _suite(self) -> Any:
-        return sys.modules.get(self._context.spec.package)
+        return sys.modules.get(self.context.spec.package)
 
 
 def _leave(error: Exception) -> NoReturn:
@@ -192,16 +198,25 @@ def pytest_collection_modifyitems() -> None:
     original = benchmark.run
 
     def run(self: Any) -> Any:
-        config = getattr(sys.modules["benchmark.base"], "Config", None)
-        return original(self) if getattr(config, "query", False) else runner.run(self)
+        own_loop.step_aside(self)
+        return original(self) if _querying() else runner.run(self)
 
     context.patches.set(benchmark, "run", run)
     context.patches.set(benchmark, "measured_by_zlbench", runner)
-    overriding = [cls.__name__ for cls in _subclasses(benchmark) if "run" in vars(cls)]
-    if overriding:
-        context.warn(
-            "PATCH_NOT_IN_FORCE", f"{', '.join(overriding)} override run(): their rows keep the suite's own loop"
-        )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call() -> None:
+    """Stand in the loops that classes bring along, now that their files are imported."""
+    benchmark = getattr(sys.modules.get("benchmark.base"), "Benchmark", None)
+    runner = getattr(benchmark, "measured_by_zlbench", None)
+    if benchmark is not None and runner is not None:
+        own_loop.wrap(benchmark, runner, runner.context.patches, querying=_querying)
+
+
+def _querying() -> bool:
+    """Whether the suite is only asked for its shapes."""
+    return bool(getattr(getattr(sys.modules.get("benchmark.base"), "Config", None), "query", False))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -227,11 +242,3 @@ def pytest_sessionfinish() -> None:
     context = current()
     for label in context.patches.not_in_force():
         context.warn("PATCH_NOT_IN_FORCE", label)
-
-
-def _subclasses(cls: type[Any]) -> list[type[Any]]:
-    found: list[type[Any]] = []
-    children: list[type[Any]] = cls.__subclasses__()
-    for child in children:
-        found += [child, *_subclasses(child)]
-    return found

@@ -18,6 +18,7 @@ from zlbench.cells import read_json_lines
 from zlbench.shapes import ShapeSet, load_shape_file
 from zlbench_plugins import shape_adapters as adapters
 from zlbench_plugins import shapes_in_force
+from zlbench_plugins._patch import subclasses
 from zlbench_plugins.context import CellContext, current
 from zlbench_plugins.seed import seed_all
 
@@ -185,7 +186,7 @@ def pytest_runtest_call() -> None:
     if _injector is None:
         return
     benchmark = sys.modules["benchmark.base"].Benchmark
-    for cls in _subclasses(benchmark):
+    for cls in subclasses(benchmark):
         if "init_user_config" in vars(cls) and not hasattr(vars(cls)["init_user_config"], "by_zlbench"):
             _wrap(cls, _injector)
     # Some classes draw their cases at random when they are made.
@@ -200,14 +201,6 @@ def _wrap(cls: type[Any], injector: Injector) -> None:
 
     init_user_config.by_zlbench = True  # type: ignore[attr-defined]
     current().patches.set(cls, "init_user_config", init_user_config)
-
-
-def _subclasses(cls: type[Any]) -> list[type[Any]]:
-    found: list[type[Any]] = []
-    children: list[type[Any]] = cls.__subclasses__()
-    for child in children:
-        found += [child, *_subclasses(child)]
-    return list(dict.fromkeys(found))
 
 
 @pytest.hookimpl(trylast=True)

@@ -260,13 +260,6 @@ def test_a_suite_without_the_harness_is_said(run: Callable[..., Ran]) -> None:
     assert ran.rows == []
 
 
-def test_a_class_with_its_own_loop_is_said(run: Callable[..., Ran]) -> None:
-    test = PLAIN.replace("def test_mini", "class Own(base.Benchmark):\n    def run(self):\n        pass\ndef test_mini")
-    ran = run(test)
-    assert ran.markers()["PATCH_NOT_IN_FORCE"].startswith("Own override run()")
-    assert len(ran.rows) == 3
-
-
 def test_whoever_replaces_a_hook_after_us_is_said(run: Callable[..., Ran]) -> None:
     test = PLAIN + "    base.Benchmark.init_user_config = lambda self: None\n"
     assert run(test).markers()["PATCH_NOT_IN_FORCE"] == "Benchmark.init_user_config"
