@@ -249,6 +249,19 @@ class TestFailures:
         with pytest.raises(CapturePoisonedError, match="previous error during capture"):
             time_by_graph(card_of(fake), timed(call), flushed=False)
 
+    def test_an_error_that_waits_for_the_next_caller_loses_nothing(self) -> None:
+        """CUDA hands some errors to whoever calls next, once."""
+        fake = FakeCard()
+        synchronize, left = fake.cuda.synchronize, iter([fake_timing.INVALID])
+
+        def once() -> None:
+            if fake.graphs and fake.capture is None and (said := next(left, None)):
+                raise RuntimeError(said)
+            synchronize()
+
+        fake.cuda.synchronize = once
+        assert refusal(fake, fake.item).phase is Phase.CAPTURE
+
     @pytest.mark.parametrize(
         "error",
         [

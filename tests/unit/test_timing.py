@@ -296,6 +296,28 @@ class TestFallback:
         setup.measure(Bench(call))
         assert streams[-1] is setup.fake.home
 
+    def test_of_a_backward_pass_leaves_the_side_stream(self, setup: Setup) -> None:
+        streams = []
+
+        def call() -> None:
+            streams.append(setup.fake.current)
+            setup.fake.kernel(0.02)
+            setup.fake.item()
+
+        bench = Bench(call)
+        bench.is_backward = True
+        assert setup.measure(bench).timer == "direct"
+        assert streams[0] is not setup.fake.home
+        assert streams[-1] is setup.fake.home
+
+    def test_in_a_benchmark_that_times_twice_holds_for_both(self, setup: Setup) -> None:
+        class Twice(Bench):
+            def get_latency(self, op: Any, *args: Any, **kwargs: Any) -> Any:
+                return super().get_latency(op) + super().get_latency(setup.kernel(0.02))
+
+        assert setup.measure(Twice(setup.synchronising())).timer == "direct"
+        assert len(setup.fake.graphs) == 1
+
     def test_of_a_baseline_is_the_baseline_s(self, setup: Setup) -> None:
         found = setup.measure(Bench(setup.kernel(), setup.synchronising()), baseline="all")
         assert (found.timer, found.baseline_timer, found.fallback) == ("cuda_graph", "direct", None)
