@@ -1,0 +1,224 @@
+"""P4 TUNER-INHERIT: a winner that another compiler chose must not pass for one of this side; and a replay replays."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.suites import data, lines, wait_until_gone
+from fakes.tuned_suites import TIMES, TunedProject, blocks, records, replayed
+
+SHARED = ("--isolate-tuner-cache", "0")
+
+
+@pytest.fixture
+def project(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TunedProject]:
+    yield TunedProject(tmp_path, home=tmp_path_factory.mktemp("home"))
+    assert wait_until_gone(str(tmp_path)) == []
+
+
+def test_each_side_sweeps_for_itself_in_a_cache_of_its_own(project: TunedProject) -> None:
+    a, b = (project.measured("tuned", "--build", build) for build in ("x", "y"))
+    assert (blocks(records(a)), blocks(records(b))) == ([64, 64], [512, 512])
+    for run in (a, b):
+        assert [(record["swept"], record["source"], record["ties"]) for record in records(run)] == [(6, "sweep", 0)] * 2
+        identity = data(run / "run_identity.json")
+        assert (identity["tuner_entries_before"], identity["tuner_entries_after"]) == (0, 2)
+    ended = project.compare(a, b)
+    assert ended.code == 4
+    assert "RECORD_VS_RECORD" in ended.text
+    assert "TUNER_CACHE_SHARED" not in ended.text
+    assert not project.cache.exists()
+
+
+def test_an_inherited_winner_is_named_with_its_compiler(project: TunedProject) -> None:
+    a, b = (project.measured("tuned", "--build", build, *SHARED) for build in ("x", "y"))
+    assert blocks(records(b)) == [64, 64]
+    assert [(record["swept"], record["source"]) for record in records(b)] == [(0, "database")] * 2
+    assert {record["writer"].partition(",")[0] for record in records(b)} == {"x (triton 3.6.0"}
+    assert [data(run / "run_identity.json")["tuner_entries_after"] for run in (a, b)] == [2, 2]
+    ended = project.compare(a, b)
+    assert ended.code == 4
+    assert "RECORD_VS_RECORD" in ended.text
+    assert "TUNER_CACHE_SHARED winners chosen by x (triton 3.6.0, libtriton " in ended.text
+
+
+def test_its_own_winner_of_an_earlier_run_is_a_warning(project: TunedProject) -> None:
+    first = project.measured("tuned", "--build", "x", *SHARED)
+    again = project.measured("tuned", "--build", "x", *SHARED)
+    assert [record["swept"] for record in records(again)] == [0, 0]
+    assert data(again / "run_identity.json")["tuner_foreign"] == []
+    assert "TUNER_CACHE_SHARED" not in (again / "result.json").read_text()
+    ended = project.compare(first, again)
+    assert "[caliber] warning" in ended.text
+    assert "TUNER_CACHE_SHARED" in ended.text
+
+
+def test_times_that_another_compiler_stored_are_no_sweep_of_ones_own(project: TunedProject) -> None:
+    project.measured("tuned", "--build", "x", *SHARED)
+    database = next(project.cache.glob("config_cache/*.db"))
+    with sqlite3.connect(database) as connection:
+        connection.execute("DELETE FROM tuned_kernel")
+    b = project.measured("tuned", "--build", "y", *SHARED)
+    assert blocks(records(b)) == [64, 64]
+    assert [(record["swept"], record["source"]) for record in records(b)] == [(0, "stored times")] * 2
+    assert "x (triton 3.6.0" in data(b / "run_identity.json")["tuner_foreign"][0]
+
+
+def test_four_workers_at_once_on_one_database(project: TunedProject) -> None:
+    project.toy.table(
+        shapes=[[number, 64] for number in range(1, 9)],
+        latency_ms={"float16": [0.01 * number for number in range(1, 9)]},
+    )
+    project.measured("toy", "--build", "y")  # the build is looked at once, not four times
+    started = [project.start("run", "tuned", "--build", "y", *SHARED) for _ in range(4)]
+    ended = [one.end() for one in started]
+    assert [one.code for one in ended] == [0] * 4, [one.text for one in ended if one.code]
+    runs = sorted(project.toy.runs.glob("tuned_*"))
+    assert len(runs) == 4
+    for run in runs:
+        assert data(run / "result.json")["state"] == "OK"
+        assert blocks(records(run)) == [512] * 8
+        assert "locked" not in (run / "run.log").read_text()
+
+
+def test_a_database_that_somebody_holds_is_waited_for(project: TunedProject) -> None:
+    project.measured("tuned", "--build", "x", *SHARED)
+    database = sqlite3.connect(next(project.cache.glob("config_cache/*.db")), isolation_level=None)
+    database.execute("BEGIN EXCLUSIVE")
+    started = project.start("run", "tuned", "--build", "y", *SHARED)
+    until = time.monotonic() + 30
+    while not (events := [*project.toy.runs.glob("tuned_*/events.jsonl")])[1:] and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(1.0)  # its first row asks the database now
+    database.execute("ROLLBACK")
+    database.close()
+    ended = started.end()
+    assert ended.code == 0, ended.text
+    assert len(events) == 2
+
+
+@pytest.mark.parametrize("op", ["tuned", "stock"])
+def test_a_sweep_without_any_time_is_marked_and_not_replayed(project: TunedProject, op: str) -> None:
+    project.toy.table(tune_ms={"x": ["inf"] * 6, "y": TIMES["y"]})
+    a = project.measured(op, "--build", "x")
+    assert all(record["all_failed"] for record in records(a))
+    assert (a / "run.log").read_text().count("TUNE_ALL_FAILED kernel=") == 2
+    assert f"TUNE_ALL_FAILED 1 kernels: {op}_kernel" in data(a / "result.json")["markers"]
+    b = project.measured(op, "--build", "y", "--replay-from", str(a))
+    assert blocks(replayed(b)) == [512, 512]
+    assert {line["reason"] for line in replayed(b)} == {"tune_all_failed"}
+    assert (b / "run.log").read_text().count("AUTOTUNE_REPLAY_FALLBACK reason=tune_all_failed") == 2
+
+
+@pytest.mark.parametrize("op", ["tuned", "stock"])
+def test_in_a_screen_b_replays_what_a_recorded(project: TunedProject, op: str) -> None:
+    ended = project.run("screen", op)
+    assert ended.code == 0, ended.text
+    a, b = (project.toy.screen / op / side for side in "AB")
+    assert (blocks(records(a)), blocks(replayed(b))) == ([64, 64], [64, 64])
+    assert {(line["outcome"], line["swept"]) for line in replayed(b)} == {("hit", 0)}
+    assert not (b / "autotune_records" / "records.jsonl").exists()
+    identities = [data(cell / "run_identity.json") for cell in (a, b)]
+    assert [identity["autotune_mode"] for identity in identities] == ["record", "replay"]
+    assert len({identity["autotune_source"] for identity in identities}) == 1
+    assert {identity["flagtree_aabs"] for identity in identities} == {"0"}
+    rows = [[row["config"] for row in lines(cell / "rows.jsonl")] for cell in (a, b)]
+    assert rows[0] == rows[1]
+    assert "AUTOTUNE_REPLAY_FALLBACK" not in ended.text
+    # Only the winner was used; what the sweep tried stands in the index.
+    assert [line.split("\t")[2] for line in (a / "ttgir/index.tsv").read_text().splitlines()[1:]].count("used") == 1
+
+
+@pytest.mark.parametrize("op", ["tuned", "stock"])
+def test_a_config_that_b_cannot_run_is_tuned_anew_and_said(project: TunedProject, op: str) -> None:
+    project.toy.table(too_large={"y": [64]})
+    ended = project.run("screen", op)
+    assert (
+        f"AUTOTUNE_REPLAY_FALLBACK op={op} side=B 2 of 2 choices tuned anew: {op}_kernel (compile_failed 2)"
+        in ended.text
+    )
+    b = project.toy.screen / op / "B"
+    assert blocks(replayed(b)) == [512, 512]
+    assert {(line["outcome"], line["reason"]) for line in replayed(b)} == {("miss", "compile_failed")}
+    assert {row["replay_fallback"] for row in lines(b / "rows.jsonl")} == {f"{op}_kernel compile_failed"}
+    (operator,) = data(project.toy.screen / "screen.json")["operators"]
+    assert operator["verdict"] == "IR_CHANGED"
+    assert f"the config of {op}_kernel was not replayed but tuned anew" in operator["reason"]
+
+
+def test_a_key_without_a_record_is_tuned_here(project: TunedProject) -> None:
+    a = project.measured("stock", "--build", "x")
+    project.toy.table(shapes=[[1, 64], [3, 64]])
+    ended = project.run("run", "stock", "--build", "x", "--replay-from", str(a))
+    assert ended.code == 0
+    assert "replayed 1 of 2 autotune choices: stock_kernel 1" in ended.out
+    assert "AUTOTUNE_REPLAY_FALLBACK 1 of 2 choices tuned anew: stock_kernel (key_missing 1)" in ended.out
+
+
+def test_a_record_that_lost_its_end_is_replayed_as_far_as_it_goes(project: TunedProject) -> None:
+    a = project.measured("stock", "--build", "x")
+    path = a / "autotune_records" / "records.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    b = project.measured("stock", "--build", "y", "--replay-from", str(a))
+    assert [line["outcome"] for line in replayed(b)] == ["hit", "miss"]
+
+
+def test_what_cannot_be_replayed_is_refused_before_anything_runs(project: TunedProject, tmp_path: Path) -> None:
+    a = project.measured("stock", "--build", "x")
+    b = project.measured("stock", "--build", "y", "--replay-from", str(a))
+    meta = json.loads((a / "autotune_records" / "meta.json").read_text())
+    other = tmp_path / "other"
+    (other / "autotune_records").mkdir(parents=True)
+    (other / "autotune_records" / "meta.json").write_text(json.dumps({**meta, "backend": "musa"}))
+    cases = {
+        str(tmp_path / "nowhere"): "is not a directory",
+        str(tmp_path): "holds no record of autotune choices",
+        str(b): f"is itself a replay (of {a})",
+        str(other): "was recorded with backend musa, this run has fakecard",
+    }
+    before = len(project.toy.journal())
+    for source, said in cases.items():
+        ended = project.run("run", "stock", "--build", "y", "--replay-from", source)
+        assert ended.code == 3
+        assert "PREFLIGHT_FAILED check=replay-source" in ended.err
+        assert said in ended.err
+    ended = project.toy.run("run", "toy", "--build", "y", env={"REPLAY_FROM": str(a)})
+    assert ended.code == 3
+    assert "nothing is tuned with no device" in ended.err
+    assert len(project.toy.journal()) == before
+
+
+def test_another_record_than_a_made_is_not_comparable(project: TunedProject) -> None:
+    a = project.measured("stock", "--build", "x")
+    project.toy.table(tune_ms={"x": TIMES["y"], "y": TIMES["y"]})
+    other = project.measured("stock", "--build", "x")
+    b = project.measured("stock", "--build", "y", "--replay-from", str(other))
+    ended = project.compare(a, b)
+    assert ended.code == 4
+    assert "autotune_source" in ended.text
+    assert project.compare(other, b).code != 4
+
+
+def test_without_autotune_neither_plugin_is_loaded_and_sides_are_refused(project: TunedProject) -> None:
+    ended = project.run("screen", "stock", ZL_ENABLE_AUTOTUNE="0")
+    assert ended.code == 4
+    assert "RECORD_VS_RECORD" in ended.text
+    for side in "AB":
+        cell = project.toy.screen / "stock" / side
+        assert not (cell / "autotune_records").exists()
+        assert not [name for name in data(cell / "cell.json")["plugins"] if "record" in name or "replay" in name]
+
+
+def test_a_run_that_dies_leaves_its_choices(project: TunedProject) -> None:
+    project.toy.trouble({"do": "segv", "at": "call", "op": "stock", "dtype": "float16", "shape": 2})
+    ended = project.run("run", "stock", "--build", "x")
+    assert ended.code == 6
+    (run,) = project.toy.runs.glob("stock_*")
+    assert blocks(records(run)) == [64]
+    b = project.measured("stock", "--build", "x", "--replay-from", str(run), code=6)
+    assert [line["outcome"] for line in replayed(b)] == ["hit"]
