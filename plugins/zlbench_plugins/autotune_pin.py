@@ -1,7 +1,8 @@
 """Pinned autotuning where nothing can be timed: `--configs first|all|K` decides what an autotuner compiles.
 
 `first` is the first config that compiles for the target, K the first K of them, `all` every one that pruning left.
-With no device there is no winner, so every config that was compiled counts as used and is compared.
+With no device there is no winner, so every config that was compiled counts as used and is compared. No cache of
+winners is asked: what a card chose is no answer here, and nothing of here is an answer for a card.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from zlbench_plugins import tuner_access
 from zlbench_plugins.context import CellContext, current
+from zlbench_plugins.tuner_access import PrivateView, TunedCall, TunerHooks
 
 
 class ConfigBudget:
@@ -37,48 +40,39 @@ class ConfigBudget:
         return [float(self.taken)] * width
 
 
-def install(context: CellContext) -> None:
-    """Wrap `triton.runtime.autotuner.Autotuner.run` for this process."""
-    try:
-        from triton.runtime.autotuner import Autotuner
-    except ImportError:
-        context.hooks["autotuner"] = False
-        return
-    context.hooks["autotuner"] = True
-    budget = ConfigBudget(context.spec.configs)
-    original = Autotuner.run
+_hooks: TunerHooks | None = None
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+
+def install(context: CellContext) -> None:
+    """Pin every tuner of this process: Triton's own, and one of the suite that overrides its `run`."""
+    global _hooks  # noqa: PLW0603 - pytest calls this module's functions, there is no object to keep it in
+    budget = ConfigBudget(context.spec.configs)
+
+    def around(call: TunedCall, run: Callable[[], Any]) -> Any:
         budget.start_sweep()
-        self.do_bench = budget.bench
-        known = set(self.cache)
-        result = original(self, *args, **kwargs)
-        for key in set(self.cache) - known:
-            _record(context, self, key)
+        call.tuner.do_bench = budget.bench
+        result = run()
+        if call.view.stored:
+            _record(context, call)
         return result
 
-    context.patches.set(Autotuner, "run", run)
+    _hooks = TunerHooks(context, PrivateView, around)
+    _hooks.install()
 
 
-def _record(context: CellContext, tuner: Any, key: tuple[object, ...]) -> None:
+def _record(context: CellContext, call: TunedCall) -> None:
     """Keep what was compiled for one tuning key: two sides that differ here did not compile the same configs."""
-    timings = getattr(tuner, "configs_timings", None) or {}
-    compiled = [str(config) for config, times in timings.items() if not math.isinf(_first(times))]
-    base = getattr(tuner, "base_fn", None)
+    compiled = [str(config) for config, time in call.timings.items() if not tuner_access.failed(time)]
     context.tunings.append(
         {
-            "kernel": getattr(base, "__name__", "?"),
-            "key": [str(part) for part in key],
+            "kernel": call.kernel,
+            "key": [str(part) for part in call.view.key],
             "policy": context.spec.configs,
-            "chosen": str(tuner.cache[key]),
+            "chosen": str(call.view.taken),
             "compiled": compiled,
-            "configs": len(tuner.configs),
+            "configs": len(call.tuner.configs),
         }
     )
-
-
-def _first(times: Any) -> float:
-    return float(times[0]) if isinstance(times, list | tuple) else float(times)
 
 
 def pytest_configure() -> None:
@@ -86,3 +80,15 @@ def pytest_configure() -> None:
     context = current()
     if context.spec.timer == "compile":
         install(context)
+
+
+def pytest_collection_modifyitems() -> None:
+    """A suite's own tuner is imported with its benchmarks."""
+    if _hooks is not None:
+        _hooks.install()
+        tuner_access.hide_stored_times(current())
+
+
+def pytest_runtest_setup() -> None:
+    """Or with the first benchmark that runs."""
+    pytest_collection_modifyitems()

@@ -3,11 +3,10 @@
 import math
 
 import triton
-from triton.runtime.autotuner import Autotuner, Config, OutOfResources
-from triton.toy import Kernel
-
 from toygems import fold, journal, table, trouble
 from toygems.utils.libentry import LibTuner
+from triton.runtime.autotuner import Autotuner, Config, OutOfResources
+from triton.toy import Kernel
 
 BLOCKS = (16, 32, 64, 128, 256, 512)
 
