@@ -122,7 +122,7 @@ def test_pinned_the_first_configs_that_compile_are_compiled_and_recorded(
     tuner.run(128)
     assert [record["key"] for record in context.tunings] == [["64"], ["128"]]
     assert context.hooks == {"autotuner": True}
-    assert context.patches.labels() == ["Autotuner.run"]
+    assert context.patches.labels() == ["Autotuner._bench", "Autotuner.run"]
 
 
 @pytest.mark.usefixtures("triton")
