@@ -255,6 +255,10 @@ _MARKERS: dict[str, _Entry] = {
         "The benchmark class does not read its list of shapes.",
         "Its rows ran the suite's own inputs, not those asked for, and are not compared.",
         "Leave --shapes and --shape-file out for this operator, or compare it knowing that: --allow-caliber-mismatch."),
+    "VALUES_MADE_UP": (
+        "With no device, an operator read a value that only a device can tell: .item(), how many a mask selects, …",
+        "It was given 64 (or True) on both sides alike: kernels are compiled, sizes behind the value are not real.",
+        "Compare the sides as usual; made_up in rows.jsonl counts them. For real sizes measure on a card."),
     "HARNESS_NOT_FOUND": (
         "The suite has no class where zlbench expects the benchmark's base class.",
         "No row can be recorded, whatever the suite prints.",

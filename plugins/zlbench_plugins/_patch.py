@@ -29,6 +29,7 @@ class PatchSet:
 
     def __init__(self) -> None:
         self._patches: list[Patch] = []
+        self._adopted: list[PatchSet] = []
 
     def set(self, owner: Any, name: str, value: Any) -> Any:
         """Replace ``owner.name`` and return what stood there (None where nothing did)."""
@@ -40,15 +41,22 @@ class PatchSet:
     def not_in_force(self) -> list[str]:
         """Names of replaced attributes that somebody has replaced again since."""
         latest = {(id(patch.owner), patch.name): patch for patch in self._patches}
-        return [
+        return [label for other in self._adopted for label in other.not_in_force()] + [
             patch.label
             for patch in latest.values()
             if vars(patch.owner).get(patch.name, getattr(patch.owner, patch.name, _ABSENT)) is not patch.after
         ]
 
+    def adopt(self, other: PatchSet) -> None:
+        """Count what `other` has replaced, and goes on replacing, as ours; it is `other` that puts it back."""
+        self._adopted.append(other)
+
     def labels(self) -> list[str]:
         """Names of everything replaced, for the run's identity."""
-        return [patch.label for patch in self._patches]
+        return [
+            *(label for other in self._adopted for label in other.labels()),
+            *(patch.label for patch in self._patches),
+        ]
 
     def undo(self) -> None:
         """Put everything back, last replaced first."""

@@ -44,6 +44,13 @@ class Recorder(Protocol):
         """Milliseconds of compile work since the last call."""
 
 
+class MadeUpValues(Protocol):
+    """What a row is asked of the device that is not there."""
+
+    def take(self) -> dict[str, int]:
+        """How many values were made up since the last call, by operator."""
+
+
 class CellContext:
     """State of the cell that this process measures."""
 
@@ -72,6 +79,9 @@ class CellContext:
         self.recorder: Recorder | None = None
         self.origins: dict[str, str] = {}
         """Where the shapes of an operator come from, for those that are not simply the request's."""
+        self.made_up: MadeUpValues | None = None
+        """Values that only a device could tell, where there is none."""
+        self.made_up_rows = 0
 
     def begin_row(self) -> None:
         """Forget the row before."""
@@ -88,6 +98,9 @@ class CellContext:
     def end_row(self, record: dict[str, Any]) -> None:
         """Append the finished row together with the kernels that it launched."""
         kernels = [{"kernel": name, **launch.to_json()} for name, launch in self.launches.items()]
+        if self.made_up is not None and (made_up := self.made_up.take()):
+            record = {**record, "made_up": made_up}
+            self.made_up_rows += 1
         self.rows.append({**record, **self._choices(), "kernels": kernels})
 
     def _choices(self) -> dict[str, str]:
@@ -104,7 +117,6 @@ class CellContext:
         """Print a marker line into run.log and keep it as an event."""
         print(f"{marker} {text}", file=sys.stderr, flush=True)  # noqa: T201 - run.log is this process's stderr
         self.events.append({"event": "marker", "marker": marker, "text": text})
-
 
     def tell(self, marker: str, text: str) -> None:
         """Print a marker line into run.log alone; people are told how many there were, from the cell's files."""

@@ -17,7 +17,7 @@ import pytest
 
 from zlbench import backend as backends
 from zlbench import store
-from zlbench_plugins import device_targets, deviceless
+from zlbench_plugins import device_targets, deviceless, fake_device
 from zlbench_plugins.context import CellContext, current
 
 # Members of `vendors` in FlagGems' runtime/common.py, in their order there.
@@ -33,7 +33,9 @@ def set_up(context: CellContext) -> None:
     if backend.vendor:
         os.environ.setdefault("GEMS_VENDOR", backend.vendor)
     if context.spec.timer == "compile" and context.spec.target:
-        device_targets.install(context.spec.target)
+        fake = fake_device.enter_cell(context) if fake_device.needed(context.spec.package) else None
+        if fake is None:
+            device_targets.install(context.spec.target)
         deviceless.DevicelessLauncher.on_grid = lambda grid: setattr(context, "grid", grid)
 
 
@@ -80,6 +82,7 @@ def pytest_sessionfinish() -> None:
     if foreign and active:
         context.warn("FOREIGN_VENDOR_MODULE", f"active={active} loaded={','.join(foreign)}")
     store.write_json(context.out_dir / "process.json", facts(context))
+    fake_device.leave_cell(context)
 
 
 def _vendor(context: CellContext) -> str:

@@ -29,7 +29,7 @@ from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
 from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
 from zlbench.resident import Lines
-from zlbench_plugins import device_answers, failures
+from zlbench_plugins import device_answers, failures, fake_device
 
 # All but `device`, which does its work at import, for one cell.
 _SHARED = (
@@ -226,6 +226,7 @@ def prepare(message: dict[str, Any]) -> dict[str, Any]:
             _preload(name)
     if message.get("timer") == "compile":
         ready["targets_failed"] = _warm_compiler(message.get("targets") or [])
+        fake_device.preload(str(message.get("package") or ""), message.get("targets") or [])
     # Objects that exist now are never garbage of a cell: leave them out of every cell's collections.
     gc.collect()
     gc.freeze()

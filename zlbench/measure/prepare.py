@@ -135,6 +135,7 @@ def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, en
             # Said where torch finds no card in this interpreter.
             "device_absent": cards.why_absent(request.backend, env),
             "targets": [target for target in request.targets if target],
+            "package": request.provider.package,
             "preload": _preload(request),
             # One operator's winners must not be another's: each cell finds its side's tuner cache empty.
             "wipe": [str(cache / "tuner")] if _wiped(request) else [],
