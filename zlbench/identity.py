@@ -26,7 +26,7 @@ class RunIdentity:
         switches: declared switches; None is unset, which is not "0".
         card_settings: clocks and limits of the card that somebody can set, by name; empty where they are unknown.
         foreign_processes: others that were seen on the card before or after; None where nobody could look.
-        cards_beside: UUIDs of further cards that this command used at the same time.
+        cards_beside: UUIDs of further cards that timed configs side by side, in a parallel warm-up.
         tuner_entries_before: winners in the suite's cache before the run; None where nobody counted.
         tuner_foreign: other compilers whose winners this run found there and took.
         hooks: which hooks of Triton this run found.

@@ -235,6 +235,10 @@ _MARKERS: dict[str, _Entry] = {
         "A kernel lost the process its context on the card: an illegal memory access, a device-side assert, …",
         "The row named has no result. A fresh process goes on with the row after it; rows before it count.",
         "The row's error has the card's own words. Run it alone, with CUDA_LAUNCH_BLOCKING=1 set."),
+    "WARMUP_CONFLICT": (
+        "In a parallel warm-up, cards that swept the same autotune key chose different configs.",
+        "Cards heat and throttle each other, and that reached the sweep: which config won is partly chance.",
+        "Before final numbers, run again without --parallel-warmup (PARALLEL_WARMUP_GPUS)."),
     "CARD_BUSY": (
         "Another process was on the card before or after this operator. pid=unknown: the tool shows none, memory does.",
         "These rows shared the card with it: they are too long, and not alike on both sides. IR is not touched.",

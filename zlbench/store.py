@@ -131,3 +131,14 @@ def _started(stamp: str) -> tuple[str, int, str]:
     """Sort key of ``20261129-142210`` and ``20261129-142210-2``; a name that somebody made up comes first."""
     match = re.fullmatch(r"(\d{8}-\d{6})(?:-(\d+))?", stamp)
     return (match[1], int(match[2] or 1), "") if match else ("", 0, stamp)
+
+
+def append_marker(path: Path, marker: str, text: str) -> None:
+    """Add a marker behind a measured process's own events; where a crash tore its last line, that stays a line."""
+    with clear_errors(path), path.open("a+b") as stream:
+        torn = False
+        if stream.seek(0, os.SEEK_END):
+            stream.seek(-1, os.SEEK_END)
+            torn = stream.read(1) != b"\n"
+        line = json.dumps({"event": "marker", "marker": marker, "text": text}) + "\n"
+        stream.write(b"\n" * torn + line.encode())

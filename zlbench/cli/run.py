@@ -7,6 +7,8 @@ from pathlib import Path
 
 from zlbench import store, tuning
 from zlbench.axis import Axis, Side
+from zlbench.builds.check import check_imported
+from zlbench.builds.probe import Observed
 from zlbench.cells import CellOutcome, CellSpec, CellState, read_json_lines
 from zlbench.cli.app import App
 from zlbench.cli.dry import build_lines
@@ -19,8 +21,10 @@ from zlbench.measure.prepare import Prepared, make_work_dir, prepare, tidy_work_
 from zlbench.measure.progress import progress_line
 from zlbench.measure.request import Request, make_cells, make_request
 from zlbench.measure.runner import CellRunner, Clock, Finished
+from zlbench.measure.warmup import WarmUp
 from zlbench.settings import side_of
 from zlbench.suite.names import safe_dirname
+from zlbench.suite.resolve import Selection
 from zlbench.text import columns, plural, seconds
 
 
@@ -79,12 +83,17 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
         app.talk(progress_line(clock, item.spec, item.outcome, reused=item.reused))
         done.append(item)
 
+    workers = worker_specs(request, prepared, work_dir=work, env=app.env)
+    warm = WarmUp(
+        request, workers[0], env=app.env, say=app.talk,
+        check=lambda side, seen: check_imported(side, prepared.manifests[side], Observed.from_dict(dict(seen))),
+    )  # fmt: skip
     runner = CellRunner(
-        request, prepared, worker_specs(request, prepared, work_dir=work, env=app.env), jobs=request.jobs(app.jobs),
-        on_finished=finished, on_note=app.talk,
+        request, prepared, workers, jobs=request.jobs(app.jobs), on_finished=finished, on_note=app.talk,
+        on_ended=warm.after,
     )  # fmt: skip
     try:
-        runner.run(cells)
+        runner.run([warm.before(spec, _selection(request, spec)) for spec in cells])
         for line in runner.coster.notes:
             app.talk(line)
     except KeyboardInterrupt:
@@ -97,6 +106,10 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
         _remove_empty(cells)
     shutil.rmtree(work, ignore_errors=True)
     return done
+
+
+def _selection(request: Request, spec: CellSpec) -> Selection:
+    return next(item for item in request.selections if item.node_id == spec.node)
 
 
 def _remove_empty(cells: list[CellSpec]) -> None:

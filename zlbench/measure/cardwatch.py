@@ -6,7 +6,6 @@ a container whose process ids are not those that the tool prints.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -73,7 +72,7 @@ class CardWatch:
         seen = _union([use.to_json() for use in uses]) if self._card is not None else None
         with store.clear_errors(cell_dir):
             for line in dict.fromkeys(line for use in uses for line in use.lines()):
-                _append_marker(cell_dir / "events.jsonl", BUSY, line)
+                store.append_marker(cell_dir / "events.jsonl", BUSY, line)
         card = None if self._card is None else asdict(self._card)
         reason = self._reason or self._last.reason
         store.write_json(cell_dir / CARD, {"card": card, "foreign_processes": seen, "reason": reason})
@@ -90,15 +89,3 @@ def _union(lists: list[list[dict[str, object]] | None]) -> list[dict[str, object
     known = [found for found in lists if found is not None]
     people = {(item["pid"], item["name"]): item for found in known for item in found}
     return list(people.values()) if known else None
-
-
-def _append_marker(path: Path, marker: str, text: str) -> None:
-    """Add a line behind the process's own; where a crash tore its last one, that stays a line of its own."""
-    with path.open("a+b") as stream:
-        stream.seek(0, 2)
-        torn = False
-        if stream.tell():
-            stream.seek(-1, 2)
-            torn = stream.read(1) != b"\n"
-        line = json.dumps({"event": "marker", "marker": marker, "text": text}) + "\n"
-        stream.write(b"\n" * torn + line.encode())

@@ -133,6 +133,13 @@ def _aabs(request: Request, spec: CellSpec) -> str | None:
     return dict(item.split("=", 1) for item in spec.environment).get(AABS, AABS_DEFAULT)
 
 
+def _cards_beside(cell_dir: Path, device: DeviceFacts) -> tuple[str, ...]:
+    """Other cards that timed configs of this operator side by side with this one."""
+    meta: Mapping[str, Any] = store.read_json(cell_dir / tuning.META) or {}
+    used = (meta.get("parallel_warmup") or {}).get("cards") or []
+    return tuple(str(card) for card in used if not cards.same_uuid(str(card), device.uuid or ""))
+
+
 def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manifest, facts: SuiteFacts) -> RunIdentity:
     """Write run_identity.json of a cell that has ended, from what was asked for and what its process reported."""
     cell_dir = Path(spec.out_dir)
@@ -153,6 +160,7 @@ def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manif
         device_name=device.name,
         card_settings=device.settings,
         foreign_processes=device.foreign,
+        cards_beside=_cards_beside(cell_dir, device),
         tuner_entries_before=tuned.get("entries_before"),
         tuner_entries_after=tuned.get("entries_after"),
         tuner_foreign=tuple(dict.fromkeys(writer for _, writer in tuning.read_choices(cell_dir).foreign)),

@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zlbench import layout, store
@@ -45,16 +45,19 @@ class CellRunner:
         on_begin: told of a cell right before it is started and its directory is emptied.
         on_tick: called at least twice a second while cells run.
         on_note: told what people must know of the card before the first cell.
+        on_ended: told of a cell whose process has ended, before its files are read; returns it as it was asked for.
     """
 
     def __init__(
         self, request: Request, prepared: Prepared, workers: Sequence[WorkerSpec], *, jobs: int,
         on_finished: Callable[[Finished], None], on_begin: Callable[[CellSpec], None] = lambda _: None,
         on_tick: Callable[[], None] = lambda: None, on_note: Callable[[str], None] = lambda _: None,
+        on_ended: Callable[[CellSpec], CellSpec] = lambda spec: spec,
     ) -> None:  # fmt: skip
         self._request = request
         self._prepared = prepared
         self._on_finished, self._on_begin, self._on_tick = on_finished, on_begin, on_tick
+        self._on_ended = on_ended
         self._facts = SuiteFacts(request.provider)
         self._sides = {side.label: side for side in request.sides}
         self._engine = LocalEngine(
@@ -100,7 +103,7 @@ class CellRunner:
                 suspects.append(end.spec)
                 continue
             self._watch.after(Path(end.spec.out_dir))
-            self._pending.append(pool.submit(self._finish, end))
+            self._pending.append(pool.submit(self._finish, replace(end, spec=self._on_ended(end.spec))))
             if end.returncode == DISK_FULL_EXIT:
                 self._collect(wait=True)
                 raise store.disk_full(Path(end.spec.out_dir))

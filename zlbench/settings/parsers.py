@@ -62,6 +62,11 @@ def count(word: str) -> int:
     return value
 
 
+def count_or_none(word: str) -> int:
+    """Parse a whole number from 0 up."""
+    return 0 if word.strip() == "0" else count(word)
+
+
 def path(word: str) -> Path:
     """Parse a path; ``~`` is the home directory."""
     return Path(text(word)).expanduser()

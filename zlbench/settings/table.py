@@ -133,7 +133,7 @@ _HOW = (
     _option("mm_cluster", MEASURE, Group.HOW, parse=parsers.flag, default=False, metavar="0|1",
             env=("ZL_ENABLE_MM_CLUSTER",), key="mm_cluster", caliber=True,
             help="load the work-around for the suite's Hopper mm cluster kernel"),
-    _option("parallel_warmup", frozenset({"run"}), Group.HOW, parse=parsers.count, metavar="N",
+    _option("parallel_warmup", frozenset({"run"}), Group.HOW, parse=parsers.count_or_none, metavar="N",
             env=("PARALLEL_WARMUP_GPUS",), help="spread the autotune sweep over N cards; measuring stays on one"),
     _flag("force_pairing", MEASURE, Group.HOW,
           help="measure a suite on a compiler that it is known to call with wrong arguments"),

@@ -81,6 +81,12 @@ def lose_device(_root):
 lost = False
 
 
+def kill_shard(_root):
+    """Die, where this process only warms up."""
+    if "warmup" in Path.cwd().parts:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def card_changes(root):
     """Let the fake cards be from now on what cards.json beside the table says; WORKER stands for our worker."""
     text = (root / "cards.json").read_text().replace('"WORKER"', str(os.getppid()))
