@@ -254,11 +254,15 @@ _MARKERS: dict[str, _Entry] = {
     "PATCH_NOT_IN_FORCE": (
         "Something replaced a function that zlbench had wrapped, so a plugin does not see these rows.",
         "Rows can lack their own timer, shapes or failure reason.",
-        "The line names the function; the suite or another plugin overrides it."),
+        "The line names the function; the suite or a plugin overrides it. A run() that times by itself has no rows."),
     "SHAPES_NOT_IN_FORCE": (
-        "The benchmark class does not read its list of shapes.",
+        "The inputs of a benchmark class do not come from the shapes given; the line names class, file and why.",
         "Its rows ran the suite's own inputs, not those asked for, and are not compared.",
         "Leave --shapes and --shape-file out for this operator, or compare it knowing that: --allow-caliber-mismatch."),
+    "SHAPES_LEFT_OUT": (
+        "A benchmark class left out shapes given, by a limit of its own (memory, a support matrix, …).",
+        "The other shapes ran. Those left out have no row, on both sides alike.",
+        "The line names the class and its file: look for what it filters, and give shapes within it."),
     "VALUES_MADE_UP": (
         "With no device, an operator read a value that only a device can tell: .item(), how many a mask selects, …",
         "It was given 64 (or True) on both sides alike: kernels are compiled, sizes behind the value are not real.",

@@ -114,6 +114,15 @@ def test_a_directory_that_is_no_suite_is_a_preflight_failure(tmp_path: Path, sui
     assert caught.value.check == "suite-directory"
 
 
+def test_a_flaggems_of_the_older_layout_is_refused_in_its_own_words(tmp_path: Path) -> None:
+    files = {"conftest.py": "", "performance_utils.py": "class Benchmark: ...\n"}
+    with pytest.raises(PreflightError, match=r"older layout \(benchmark/performance_utils.py, no") as caught:
+        find_provider(str(make_suite(tmp_path / "old", files=files)), cwd=tmp_path)
+    assert (caught.value.check, "2026" in caught.value.hint) == ("suite-directory", True)
+    (tmp_path / "old" / "benchmark" / "base.py").touch()
+    assert find_provider(str(tmp_path / "old"), cwd=tmp_path).name == "flag_gems"
+
+
 def test_two_unknown_packages_are_refused(tmp_path: Path) -> None:
     root = make_suite(tmp_path / "suite", "one")
     (root / "src" / "two").mkdir()

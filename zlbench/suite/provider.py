@@ -23,6 +23,8 @@ PREFIXES = {
     "vllm": "flaggems_vllm",
     "flaggems_vllm": "flaggems_vllm",
 }
+_OLD_HARNESS = "performance_utils.py"
+"""What FlagGems had in place of base.py until 2025."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -80,6 +82,12 @@ def _recognise(root: Path) -> Provider:
         if root.name == "benchmark":
             hint += f" Did you mean {root.parent}?"
         raise PreflightError(f"{root} has no benchmark/conftest.py", check="suite-directory", hint=hint)
+    if (root / "benchmark" / _OLD_HARNESS).is_file() and not (root / "benchmark" / "base.py").is_file():
+        raise PreflightError(
+            f"{root} is a FlagGems of the older layout (benchmark/{_OLD_HARNESS}, no benchmark/base.py)",
+            check="suite-directory",
+            hint="Its benchmarks have no Benchmark class that could be measured row by row: take a checkout of 2026.",
+        )
     packages = sorted(path.parent.name for path in (root / "src").glob("*/__init__.py"))
     known = [package for package in packages if package in PACKAGES]
     chosen = known or packages
