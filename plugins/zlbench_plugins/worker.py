@@ -29,11 +29,13 @@ from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
 from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
 from zlbench.resident import Lines
-from zlbench_plugins import device_answers, failures, fake_device
+from zlbench_plugins import device_answers, failures, fake_device, tuner_access
 
 # All but `device`, which does its work at import, for one cell.
 _SHARED = (
     "autotune_pin",
+    "autotune_record",
+    "autotune_replay",
     "autotune_sweep",
     "cases",
     "context",
@@ -227,6 +229,8 @@ def prepare(message: dict[str, Any]) -> dict[str, Any]:
     if message.get("timer") == "compile":
         ready["targets_failed"] = _warm_compiler(message.get("targets") or [])
         fake_device.preload(str(message.get("package") or ""), message.get("targets") or [])
+    if packages:
+        tuner_access.own_locks()
     # Objects that exist now are never garbage of a cell: leave them out of every cell's collections.
     gc.collect()
     gc.freeze()
