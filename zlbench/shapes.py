@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-Dim = Union[int, float, str, "tuple[Dim, ...]"]
+Dim = Union[int, float, str, None, "tuple[Dim, ...]"]
 Shape = tuple[Dim, ...]
 _T = TypeVar("_T")
 
@@ -27,8 +27,11 @@ _ENTRY_KEYS = ("shapes", "shape_desc", "origin")
 # More than any suite has; a YAML file of a hundred bytes can unfold to millions of values through aliases.
 _MAX_VALUES = 100_000
 _MAX_BYTES = 10_000_000
-_WORDS = frozenset({"valid", "same"})
-"""Words that stand for a number in a shape: how a convolution pads. Any other word is a slip of the pen."""
+_WORDS: dict[str, Dim] = {"valid": "valid", "same": "same", "true": True, "false": False, "null": None}
+"""Words that may stand for a number in a shape: how a convolution pads, a switch, what is left open.
+
+Suites have them in shapes of their own, which are kept and given back. Any other word is a slip of the pen.
+"""
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -109,10 +112,10 @@ class _Reader:
             return tuple(self.dim(key, item) for item in node.value)
         return self.number(key, node)
 
-    def number(self, key: str, node: yaml.Node) -> int | float | str:
+    def number(self, key: str, node: yaml.Node) -> Dim:
         if isinstance(node, yaml.ScalarNode):
             if node.value in _WORDS:
-                return str(node.value)
+                return _WORDS[node.value]
             try:
                 if node.tag == "tag:yaml.org,2002:int":
                     return int(node.value.replace("_", ""), 0)

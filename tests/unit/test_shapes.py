@@ -44,9 +44,9 @@ def test_a_shape_file_keeps_nesting_and_places(tmp_path: Path) -> None:
         ("softmax:\n  shapes:\n    - []\n", ":3", "empty"),
         ("softmax:\n  shapes:\n    - 1024\n", ":3", "wanted a list"),
         ("softmax:\n  shapes:\n    - [1, big]\n", ":3", "'big'"),
-        ("softmax:\n  shapes:\n    - [1, true]\n", ":3", "'true'"),
+        ("softmax:\n  shapes:\n    - [1, yes]\n", ":3", "'yes'"),
         ("softmax:\n  shapes:\n    - [1, .inf]\n", ":3", "'.inf'"),
-        ("softmax:\n  shapes:\n    - [1, null]\n", ":3", "not a number"),
+        ("softmax:\n  shapes:\n    - [1, nul]\n", ":3", "not a number"),
         ("softmax:\n  shapes:\n    - [1, '2']\n", ":3", "not a number"),
         ("softmax:\n  shapes:\n    - [1, {a: 2}]\n", ":3", "not a number"),
         ("softmax:\n  shapes: 3\n", ":2", "not a list"),
@@ -104,6 +104,8 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         ("64x64;[[16,1024,256],256]", ((64, 64), ((16, 1024, 256), 256))),
         ("64x64;[[16,16],[4,4]]", ((64, 64), ((16, 16), (4, 4)))),
         ("softmax: {shapes: [[1, 2]]}", ((1, 2),)),
+        ("[16, 3, 3, same, 1]", ((16, 3, 3, "same", 1),)),
+        ("[[1, 2], true, null, 0.5]", (((1, 2), True, None, 0.5),)),
     ],
 )
 def test_inline_shapes(text: str, shapes: object) -> None:

@@ -70,7 +70,7 @@ def shapes_of(ran: Ran) -> list[Any]:
     "body",
     [
         "def set_shapes(self, path):\n    self.shapes = [(7, 8)]",
-        "def set_shapes(self, path):\n    super().set_shapes(path)\n    self.shapes += [(64, 8), (65, 8)]",
+        "def set_shapes(self, path):\n    super().set_shapes(path)\n    self.shapes += [(64, 8), (6, 8)]",
         "def init_user_config(self):\n    self.to_bench_dtypes, self.shapes = ['float16'], [(7, 8)]",
         "def init_user_config(self):\n    super().init_user_config()\n    self.later = True",
     ],
