@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 HERE = Path(__file__).resolve().parents[1]
 _current = 0
+_opened_by = 0
 lost = ""
 """Said at every synchronisation once a kernel has done harm, as on a real card."""
 
@@ -46,9 +47,17 @@ def device(_index):
     yield
 
 
+def init():
+    """Open the card; a process forked from this one cannot use it any more."""
+    global _opened_by  # noqa: PLW0603
+    _opened_by = _opened_by or os.getpid()
+
+
 def synchronize(_device=None):
     if lost:
         raise RuntimeError(lost)
+    if _opened_by not in (0, os.getpid()):
+        raise RuntimeError("Cannot re-initialize a card in a forked subprocess")
 
 
 def empty_cache():

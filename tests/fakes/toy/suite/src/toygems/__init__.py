@@ -85,3 +85,9 @@ def trouble(at, op=None, dtype=None, shape=None):
         here = {"at": at, "op": op, "dtype": dtype, "shape": shape, "compiler": triton.NAME}
         if all(here[key] == value for key, value in entry.items() if key != "do"):
             getattr(troubles, entry["do"])(ROOT)
+
+
+if table().get("opens_card"):
+    import torch
+
+    torch.fakecard.init()
