@@ -67,8 +67,9 @@ TARGETS_INTRODUCTION = """\
 clocks) is answered with the properties of one card of the family:"""
 
 BACKENDS_INTRODUCTION = """\
-`--backend` is the device family. What this version does, it does with `compile`; measuring on a card is
-[planned](../explanation/planned.md)."""
+`--backend` is the device family; `auto`, the default, takes a card that is there where every build is an interpreter with a
+torch of its own, and else `compile` ([measure on a card](../how-to/use-a-card.md)). `musa`, `rocm` and `ascend` are
+declared with parsers of their tools, and nothing has been measured on them yet."""
 
 
 def pages(root: Path = ROOT) -> dict[Path, str]:

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 import yaml
 
+from zlbench import backend as backends
 from zlbench.axis import parse_switches
 from zlbench.caliber import FIELDS, SCREEN_COLUMNS, markdown
 from zlbench.cells import CellOutcome
@@ -168,6 +169,7 @@ def test_examples_of_help_can_be_typed(command: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_words_in_capitals_exist(page: Path) -> None:
     known = {*MARKERS, *PREDECESSOR_VARIABLES, *(name for option in OPTIONS for name in option.env)}
+    known |= {name for family in backends.available().values() for name in family.visibility}
     known |= {"KNOWN_TARGETS", "KNOWN_STAMPS", "PROPERTIES", "OPERATORS", "BACKEND"}
     words = re.findall(r"`([A-Z]{2,}(?:_[A-Z]+)+)", page.read_text(encoding="utf-8"))
     others = re.compile(r"(?:TRITON|PIP|ZLBENCH|DISABLE|FLAGTREE)_\w+")
