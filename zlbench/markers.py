@@ -323,8 +323,16 @@ _CHECKS: dict[str, _Entry] = {
         "pip could not make the environment.", "There is no compiler to measure.",
         "pip's own words are in the message: a name, a version or a network."),
     "interpreter-imports": (
-        "The interpreter does not import torch, triton and the suite, or not in time.",
+        "The interpreter does not import torch or triton, or not in time.",
         "Every cell would fail one after another.", "Try the command in the message by hand."),
+    "suite-imports": (
+        "The interpreter of a side cannot import the suite's package, with its torch and triton, or not in time.",
+        "Every operator would fail alike.",
+        "The message has the last line and what to install; for builds that zlbench makes: packages in zlbench.toml."),
+    "suite-suits-compiler": (
+        "The suite launches kernels behind a test of Triton's version, and that leaves this version out.",
+        "From their second call on kernels get wrong arguments: results, times and crashes would mean nothing.",
+        "Take a Triton that the suite knows, or a newer suite; compile only; or --force-pairing, knowing that."),
     "sides-differ": (
         "A and B are one build with equal switches (SAME_BUILD).",
         "Every result would be \"no difference\".", "Name another build, a switch, or --null-test."),

@@ -205,7 +205,7 @@ def _ini_file(suite_root: Path) -> str:
     return str(next((path for path in found if path.is_file()), os.devnull))
 
 
-def prepare(message: dict[str, Any]) -> dict[str, Any]:
+def prepare(message: dict[str, Any], tell: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
     """Import everything that cells share, before the first of them.
 
     Returns targets_failed (targets that could not be compiled for), no_device, and shared_import (whether cells find
@@ -220,6 +220,13 @@ def prepare(message: dict[str, Any]) -> dict[str, Any]:
     for name in _SHARED:
         importlib.import_module(f"zlbench_plugins.{name}")
     packages = list(message.get("preload") or [])
+    package = str(message.get("package") or "")
+    if message.get("timer") == "compile":
+        failed = _warm_compiler(message.get("targets") or [])
+        if failed:
+            return {"targets_failed": failed}
+    # Whatever goes wrong from here on is the import's, also where it hangs or takes the process along.
+    tell({"event": "importing", "package": package})
     ready: dict[str, Any] = {"targets_failed": {}, "no_device": False, "shared_import": bool(packages)}
     if message.get("device_module"):
         ready |= _prepare_on_card(str(message["device_module"]), packages)
@@ -227,10 +234,9 @@ def prepare(message: dict[str, Any]) -> dict[str, Any]:
         for name in packages:
             _preload(name)
     if message.get("timer") == "compile":
-        ready["targets_failed"] = _warm_compiler(message.get("targets") or [])
-        fake_device.preload(str(message.get("package") or ""), message.get("targets") or [])
-    if packages:
-        tuner_access.own_locks()
+        fake_device.preload(package, message.get("targets") or [])
+    tell({"event": "importing", "package": ""})
+    tuner_access.own_locks()
     # Objects that exist now are never garbage of a cell: leave them out of every cell's collections.
     gc.collect()
     gc.freeze()
@@ -290,7 +296,7 @@ def main() -> int:
         observed = observe()
         lines.send({"event": "imported", "observed": observed.to_dict()})
         os.environ.update(message.get("environment") or {})
-        ready = prepare(message)
+        ready = prepare(message, lines.send)
         if ready.pop("begin_again", False):
             _begin_again(lines, message)
     except Exception as error:  # noqa: BLE001 - an import may raise anything; the driver turns it into a message

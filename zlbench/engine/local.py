@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 from collections import deque
@@ -91,6 +92,8 @@ class _Lane:
     """Whether it has imported what was asked for and can compile for every target: looked at once."""
     opened: float = 0.0
     idle_deaths: int = 0
+    importing: str = ""
+    """The suite's package, while the worker imports it."""
     running: dict[str, _Running] = field(default_factory=dict)
 
     @property
@@ -212,8 +215,11 @@ class LocalEngine:
             _refuse_without_device(lane.worker, message)
             self._refuse_targets(lane, message)
             lane.ready = lane.checked = True
+            lane.importing = ""
+        elif event == "importing":
+            lane.importing = message["package"]
         elif event == "failed":
-            raise _cannot_start(lane.worker, message["error"])
+            raise _cannot_start(lane, message["error"])
         elif event == "started" and message["cell"] in lane.running:
             lane.running[message["cell"]].pid = message["pid"]
         elif event == "ended":
@@ -248,13 +254,13 @@ class LocalEngine:
                 timed_out=running.asked_to_end is not None, worker_died=True, beside_others=len(died) > 1,
             )  # fmt: skip
         if lane.idle_deaths >= _MAX_IDLE_DEATHS:
-            raise _cannot_start(lane.worker, f"it ended with status {end.returncode}, three times in a row")
+            raise _cannot_start(lane, f"it ended with status {end.returncode}, three times in a row")
 
     def _enforce_limits(self) -> None:
         now = time.monotonic()
         for lane in self._lanes.values():
             if lane.resident is not None and not lane.ready and now - lane.opened > OPEN_PATIENCE_S:
-                raise _cannot_start(lane.worker, f"no answer within {OPEN_PATIENCE_S:.0f} s")
+                raise _cannot_start(lane, f"no answer within {OPEN_PATIENCE_S:.0f} s")
             for running in lane.running.values():
                 if running.asked_to_end is None and now - running.started > self._timeout_s:
                     running.asked_to_end = now
@@ -277,15 +283,37 @@ def _refuse_without_device(worker: WorkerSpec, message: Mapping[str, Any]) -> No
         )
 
 
-def _cannot_start(worker: WorkerSpec, why: str) -> PreflightError:
-    last = _last_line(worker.log)
-    error = PreflightError(
-        f"side {worker.side}: {worker.interpreter} could not be made ready: {why}",
-        check="worker-starts",
-        hint=f"Its last words: {last or 'none'}\nThe whole log: {worker.log}",
-    )
+def _cannot_start(lane: _Lane, why: str) -> PreflightError:
+    worker = lane.worker
+    if lane.importing:
+        error = PreflightError(
+            f"side {worker.side}: {worker.interpreter} cannot import {lane.importing}: {why}",
+            check="suite-imports",
+            hint=f"{_missing_hint(worker, why)}The whole log: {worker.log}",
+        )
+    else:
+        error = PreflightError(
+            f"side {worker.side}: {worker.interpreter} could not be made ready: {why}",
+            check="worker-starts",
+            hint=f"Its last words: {_last_line(worker.log) or 'none'}\nThe whole log: {worker.log}",
+        )
     error.log = worker.log
     return error
+
+
+_DISTRIBUTIONS = {"yaml": "pyyaml", "sqlalchemy": "sqlalchemy", "cv2": "opencv-python", "sklearn": "scikit-learn"}
+"""Names to install where they are not those to import."""
+
+
+def _missing_hint(worker: WorkerSpec, why: str) -> str:
+    found = re.search(r"No module named '([A-Za-z0-9_]+)", why)
+    if found is None:
+        return ""
+    name = _DISTRIBUTIONS.get(found[1], found[1].replace("_", "-"))
+    return (
+        f"Put it there: {worker.interpreter} -m pip install {name}\n"
+        f'For a build that zlbench makes: packages = ["{name}"] under [build.NAME] in zlbench.toml.\n'
+    )
 
 
 def _last_line(log: Path) -> str:

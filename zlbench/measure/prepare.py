@@ -6,7 +6,7 @@ import importlib
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from zlbench import cards, proctree, store, tuning
@@ -15,12 +15,15 @@ from zlbench.backend import Backend
 from zlbench.builds.check import measured_env, refuse_same
 from zlbench.builds.environment import ensure
 from zlbench.builds.manifest import Manifest
+from zlbench.builds.suite_packages import SuitePackages
 from zlbench.engine.local import WorkerSpec
 from zlbench.errors import PreflightError
 from zlbench.measure.ambient import AABS, AABS_DEFAULT, DB_URL, without_dropped
 from zlbench.measure.request import Request
 from zlbench.settings.request import environment_without_switches
+from zlbench.suite.pairing import unsuited
 from zlbench.suite.provider import BUILTIN
+from zlbench.suite.requirements import COMPILERS, requirements
 from zlbench.switchscan import require_known
 
 
@@ -29,6 +32,8 @@ class Prepared:
     """Manifests of the sides, by label."""
 
     manifests: Mapping[str, Manifest]
+    suite_paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Where packages that the suite needs lie, for sides that run in an environment of ours."""
 
     def tools(self) -> Path:
         """Folder of the binary tools: of the last side, which is the newer compiler as a rule."""
@@ -56,7 +61,32 @@ def prepare(
     if len(manifests) == 2:
         refuse_same(manifests["A"], dict(axis.a.switches), manifests["B"], dict(axis.b.switches), axis.null_test)
     _require_known_switches(request, manifests)
-    return Prepared(manifests=manifests)
+    _require_suited(request, manifests, log)
+    packages = SuitePackages(
+        suite=request.provider.name, requirements=requirements(request.provider), left_out=COMPILERS, home=home,
+        env=_pip_env(env), log=log,
+    )  # fmt: skip
+    paths = {label: packages.ensure(manifest, install=install) for label, manifest in manifests.items()}
+    return Prepared(manifests=manifests, suite_paths=paths)
+
+
+def _require_suited(request: Request, manifests: Mapping[str, Manifest], log: Callable[[str], None]) -> None:
+    """A suite that calls kernels of this Triton with wrong arguments is not measured; compiling launches nothing."""
+    for label, manifest in manifests.items():
+        problem = unsuited(request.provider, manifest.triton_version)
+        if problem is None:
+            continue
+        if request.backend.deviceless:
+            log(f"note: side {label}: {problem}. Nothing is launched here, so IR and costs are not touched.")
+        elif not request.resolved.flag("force_pairing"):
+            raise PreflightError(
+                f"side {label}: {problem}",
+                check="suite-suits-compiler",
+                hint="Take a Triton that the suite knows, or a newer suite. Compiling is sound: --backend compile.\n"
+                "To measure all the same: --force-pairing.",
+            )
+        else:
+            log(f"note: side {label}: {problem}. Measured all the same (--force-pairing).")
 
 
 def _require_known_switches(request: Request, manifests: Mapping[str, Manifest]) -> None:
@@ -99,14 +129,17 @@ def _pip_env(env: Mapping[str, str]) -> dict[str, str]:
 
 def worker_specs(request: Request, prepared: Prepared, *, work_dir: Path, env: Mapping[str, str]) -> list[WorkerSpec]:
     """Describe the measured process of each side."""
-    return [_worker(request, side, prepared.manifests[side.label], work_dir, env) for side in request.sides]
+    return [_worker(request, side, prepared, work_dir, env) for side in request.sides]
 
 
-def _worker(request: Request, side: Side, manifest: Manifest, work_dir: Path, env: Mapping[str, str]) -> WorkerSpec:
+def _worker(request: Request, side: Side, prepared: Prepared, work_dir: Path, env: Mapping[str, str]) -> WorkerSpec:
+    manifest = prepared.manifests[side.label]
     cache = _cache(request, side, work_dir)
     base = with_vendor(without_dropped(environment_without_switches(env, request.axis)), request.backend)
     extra = {
-        "PYTHONPATH": os.pathsep.join([str(work_dir / OWN), str(request.provider.source_dir)]),
+        "PYTHONPATH": os.pathsep.join(
+            [str(work_dir / OWN), *prepared.suite_paths.get(side.label, ()), str(request.provider.source_dir)]
+        ),
         "TRITON_CACHE_DIR": str(cache / "triton"),
         "ZL_CACHE_OWNER": f"{work_dir.parent.name}/{side.label}",
         "USE_FLAGTUNE": "1" if request.resolved.flag("use_flagtune") else "0",

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zlbench.target import Target, parse_target
-from zlbench_plugins import device_targets
+from zlbench_plugins import device_answers, device_targets
 from zlbench_plugins._patch import PatchSet
 from zlbench_plugins.context import CellContext
 from zlbench_plugins.fake_device import backward, dispatch, fake_tensors, guard, torch_answers
@@ -42,7 +42,7 @@ class FakeDevice:
         """From now on every tensor is one without storage, and the suite's functions are found by Torch's names."""
         # Outside of the modes: what a suite makes at import it would make on the host.
         importlib.import_module(package)
-        self._leave = [fake_tensors.enter(self.made_up, self.patches), dispatch.enter(self.registered)]
+        self._leave = [fake_tensors.enter(self.made_up), dispatch.enter(self.registered)]
 
     def leave(self) -> None:
         """Put everything back."""
@@ -87,6 +87,7 @@ def install(text: str) -> FakeDevice | None:
     vendor_variables(target)
     torch_answers.install(target, _installed.patches)
     backward.install(_installed.patches)
+    fake_tensors.install(_installed.patches)
     dispatch.watch(_installed.registered, _installed.patches)
     problem = guard.register()
     if problem:
@@ -95,9 +96,29 @@ def install(text: str) -> FakeDevice | None:
 
 
 def preload(package: str, targets: list[str]) -> None:
-    """Import the suite once for the cells of one target; with several, each cell does it, since it asks at import."""
-    if len(targets) == 1 and needed(package) and install(targets[0]) is not None:
+    """Import the suite once for the cells of one target; with several, each cell does it, since it asks at import.
+
+    Raises:
+        ImportError: with several targets, a child could not import it for the first.
+    """
+    if not targets or not needed(package):
+        return
+    if len(targets) > 1:
+        problem = device_answers.in_child(lambda: _import_problem(package, targets[0]))
+        if problem != "":
+            raise ImportError(problem or "the process that tried ended; its last words are in the log")
+    elif install(targets[0]) is not None:
         importlib.import_module(package)
+        fake_tensors.warm()
+
+
+def _import_problem(package: str, target: str) -> str:
+    try:
+        if install(target) is not None:
+            importlib.import_module(package)
+    except Exception as error:  # noqa: BLE001 - an import may raise anything
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def enter_cell(context: CellContext) -> FakeDevice | None:

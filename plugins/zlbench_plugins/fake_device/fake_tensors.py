@@ -35,13 +35,19 @@ class MadeUp:
         return taken
 
 
-def enter(made_up: MadeUp, patches: PatchSet) -> Callable[[], None]:
-    """Make every tensor of this process one without storage, until the function that is returned is called."""
+def install(patches: PatchSet) -> None:
+    """Let such tensors be made, and be handed to a kernel."""
     from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
     # Else each creation looks for a device to initialise.
     patches.set(FakeTensorMode, "avoid_device_init", property(lambda _: True))
     patches.set(FakeTensor, "data_ptr", _address)
+
+
+def enter(made_up: MadeUp) -> Callable[[], None]:
+    """Make every tensor of this process one without storage, until the function that is returned is called."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
     fake = FakeTensorMode(allow_non_fake_inputs=True)
     values = _values_mode(made_up)
     fake.__enter__()
@@ -52,6 +58,15 @@ def enter(made_up: MadeUp, patches: PatchSet) -> Callable[[], None]:
         fake.__exit__(None, None, None)
 
     return leave
+
+
+def warm() -> None:
+    """Use such a tensor once: the first takes a second of imports, which no cell needs to pay."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        torch.empty((2, 3), device="cuda").t().add(1).to(torch.float16).sum()
 
 
 def _address(tensor: Any) -> int:
