@@ -60,6 +60,17 @@ class Blas(Benchmark): ...
 class Own(Benchmark):
     def set_shapes(self): ...
 class Mine(Own): ...
+class Loops(Benchmark):
+    def get_input_iter(self, dtype):
+        for shape in self.shapes:
+            yield shape
+class Fixed(Loops):
+    def get_input_iter(self, dtype):
+        for shape in [(1, 2)]:
+            yield shape
+class Adds(Loops):
+    def get_input_iter(self, dtype):
+        yield from super().get_input_iter(dtype)
 """
 TEST = """\
 from . import base
@@ -76,6 +87,12 @@ def test_plain():
     base.Benchmark(op_name="plain").run()
 def test_none():
     pass
+def test_loops():
+    base.Loops(op_name="loops").run()
+def test_fixed():
+    base.Fixed(op_name="fixed").run()
+def test_adds():
+    base.Adds(op_name="adds").run()
 """
 
 
@@ -105,6 +122,13 @@ def test_the_operator_comes_before_its_classes(suite: Provider) -> None:
     assert shape_entry(suite, benchmark("plain"), None).key == "Benchmark"
 
 
+def test_a_class_that_makes_inputs_up_is_not_known(suite: Provider) -> None:
+    core(suite, "common: &common\n  shapes: [[4, 4], [[1, 2], 3]]\nBenchmark:\n  <<: *common\n")
+    for name in ("loops", "adds"):
+        assert shape_entry(suite, benchmark(name), None) == ShapeEntry(shapes=((4, 4), ((1, 2), 3)), key="Benchmark")
+    assert shape_entry(suite, benchmark("fixed"), None).reason == "its class Fixed sets its shapes by itself"
+
+
 def test_what_is_not_known_has_a_reason(suite: Provider, tmp_path: Path) -> None:
     assert shape_entry(suite, benchmark("mm"), None).reason == "the suite has no core_shapes.yaml"
     core(suite, "Own:\n  shapes: [[1]]\nother:\n  shapes: [[1]]\n")
@@ -116,7 +140,7 @@ def test_what_is_not_known_has_a_reason(suite: Provider, tmp_path: Path) -> None
     )
     assert "tried none" in shape_entry(suite, benchmark("none"), None).reason
     core(suite, "mm: {shapes: [[")
-    assert shape_entry(suite, benchmark("mm"), None).reason
+    assert shape_entry(suite, benchmark("mm"), None).reason == "core_shapes.yaml: cannot be read (ParserError)"
     given = tmp_path / "given.yaml"
     given.write_text("Own:\n  shapes: [[7]]\n")
     assert shape_entry(suite, benchmark("own"), given).shapes == ((7,),)  # what is given replaces the class's own

@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from zlbench.errors import UsageError
 from zlbench.shapes import Shape, load_shape_file
@@ -46,14 +49,32 @@ def shape_entry(provider: Provider, benchmark: Benchmark, shape_file: Path | Non
         if own:
             return ShapeEntry(reason=f"its class {own[0]} sets its shapes by itself")
     try:
-        sets = load_shape_file(path)
+        sets = _suites_own(path) if shape_file is None else {k: v.shapes for k, v in load_shape_file(path).items()}
     except UsageError as error:
         return ShapeEntry(reason=error.message)
     for key in (benchmark.op_name, *chain):
         if key in sets:
-            return ShapeEntry(shapes=sets[key].shapes, key=key)
+            return ShapeEntry(shapes=sets[key], key=key)
     tried = ", ".join((benchmark.op_name, *chain))
     return ShapeEntry(reason=f"{path.name} has no entry for it (tried {tried})")
+
+
+def _suites_own(path: Path) -> dict[str, tuple[Shape, ...]]:
+    """The suite's file as the suite reads it: entries may inherit from each other, which files of people may not."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UsageError(f"{path.name}: cannot be read ({type(error).__name__})") from error
+    found = {}
+    for key, entry in data.items() if isinstance(data, dict) else ():
+        shapes = entry.get("shapes") if isinstance(entry, dict) else None
+        if isinstance(shapes, list) and shapes and all(isinstance(shape, list) for shape in shapes):
+            found[str(key)] = tuple(_tuples(shape) for shape in shapes)
+    return found
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 def _classes(folder: Path, benchmark: Benchmark) -> Mapping[str, _Class]:
@@ -64,9 +85,18 @@ def _classes(folder: Path, benchmark: Benchmark) -> Mapping[str, _Class]:
         for node in ast.walk(_parse(path)):
             if isinstance(node, ast.ClassDef):
                 bases = tuple(name for base in node.bases if (name := _name(base)))
-                methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
-                found[node.name] = _Class(bases, "set_shapes" in methods)
+                found[node.name] = _Class(bases, any(_decides(item) for item in node.body))
     return found
+
+
+def _decides(item: ast.stmt) -> bool:
+    """Whether this part of a class makes shapes up: it sets them, or makes inputs without a look at `self.shapes`."""
+    if not isinstance(item, ast.FunctionDef):
+        return False
+    if item.name != "get_input_iter":
+        return item.name == "set_shapes"
+    names = {node.attr for node in ast.walk(item) if isinstance(node, ast.Attribute)}
+    return not names & {"shapes", "get_input_iter"}
 
 
 def _called(path: Path, function: str, classes: Mapping[str, _Class]) -> str:
