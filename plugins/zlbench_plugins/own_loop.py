@@ -18,7 +18,7 @@ from zlbench_plugins._patch import PatchSet, subclasses
 from zlbench_plugins.canary import wants_baseline
 from zlbench_plugins.cases import Case, cases
 from zlbench_plugins.context import CellContext
-from zlbench_plugins.shape_adapters import SAME_LOOP
+from zlbench_plugins.shape_adapters.families import SAME_LOOP
 
 _PLACED = ("init_user_config", "get_input_iter", "get_latency")
 
@@ -43,8 +43,8 @@ class _Later(float):
 
     known = math.nan
 
-    def __new__(cls) -> _Later:
-        return super().__new__(cls, math.nan)
+    def __new__(cls, value: float = math.nan) -> _Later:
+        return super().__new__(cls, value)
 
     def __format__(self, spec: str) -> str:
         return format(self.known, spec)

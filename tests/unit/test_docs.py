@@ -205,6 +205,13 @@ def test_a_shape_set_fits_the_embedded_suite(path: Path) -> None:
         assert {len(shape) for shape in shapes.shapes} == {len(described.split(","))}
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "shapes" / "flaggems").glob("*.yaml")), ids=name_of)
+def test_a_shape_set_for_flaggems_says_what_its_numbers_are(path: Path) -> None:
+    described = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for op, shapes in load_shape_file(path).items():
+        assert {len(shape) for shape in shapes.shapes} == {len(described[op]["shape_desc"].split(","))}
+
+
 def test_the_caliber_table_of_the_docs_has_every_condition() -> None:
     text = (REFERENCE / "caliber.md").read_text(encoding="utf-8")
     assert [name for name in FIELDS if text.count(f"| `{name}` |") != 2] == []

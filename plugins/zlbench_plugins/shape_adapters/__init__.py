@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from zlbench_plugins.shape_adapters.arity import check, example, form, plain
-from zlbench_plugins.shape_adapters.families import SAME_LOOP, follow_by_place, not_by_shape
+from zlbench_plugins.shape_adapters.families import follow_by_place, not_by_shape
 from zlbench_plugins.shape_adapters.items import ArityError, OwnShape, item_of, own_shapes
 from zlbench_plugins.shape_adapters.loop import ShapeLoop, reads_shapes
 
 __all__ = [
-    "SAME_LOOP",
     "ArityError",
     "OwnShape",
     "ShapeLoop",
