@@ -56,7 +56,8 @@ class SuitePackages:
         made_here = Path(manifest.interpreter).parent.resolve().is_relative_to((home / "base").resolve())
         if not self.requirements or not made_here:
             return ()
-        key = json.dumps([manifest.interpreter, manifest.python_version, *self.requirements])
+        where = str(Path(manifest.interpreter).parent.resolve())
+        key = json.dumps([where, manifest.python_version, *self.requirements])
         folder = home / "suites" / f"{self.suite}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
         with locked(home / "locks" / f"suite-{folder.name}.lock", self.suite, self.log):
             if not folder.is_dir():

@@ -8,7 +8,7 @@ from zlbench.errors import UsageError
 from zlbench.settings.tomlfile import read_toml
 from zlbench.suite.provider import BUILTIN, Provider
 
-COMPILERS = r"(py)?torch([_.-].*)?|(pytorch[_.-])?triton([_.-].*)?|flagtree.*|nvidia[_.-].*"
+COMPILERS = r"(py)?torch.*|(pytorch[_.-])?triton.*|flagtree.*|nvidia[_.-].*"
 """Torch, Triton, what they bring and what replaces them: these are under test."""
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 

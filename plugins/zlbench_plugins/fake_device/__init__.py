@@ -60,7 +60,9 @@ def needed(package: str) -> bool:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
         return False
-    for place in (spec.submodule_search_locations or ()) if spec else ():
+    if spec is None:
+        return False
+    for place in spec.submodule_search_locations or ():
         for name in ("runtime.py", "runtime/__init__.py"):
             path = Path(place, name)
             if path.is_file():
