@@ -187,7 +187,7 @@ def pytest_arguments(spec: CellSpec) -> list[str]:
     arguments = [
         spec.node, "-s", "-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "--color=no",
         f"--rootdir={spec.suite_root}", "-c", _ini_file(Path(spec.suite_root)),
-        f"--mode={spec.mode}", f"--level={spec.level}",
+        f"{_mode_option()}={spec.mode}", f"--level={spec.level}",
     ]  # fmt: skip
     for plugin in spec.plugins:
         arguments += ["-p", plugin]
@@ -197,6 +197,12 @@ def pytest_arguments(spec: CellSpec) -> list[str]:
     if spec.rep_ms is not None:
         arguments.append(f"--iter={spec.rep_ms}")
     return arguments
+
+
+def _mode_option() -> str:
+    """What suites call their option for the mode: FlagGems has another name for one vendor."""
+    vendor = os.environ.get("GEMS_VENDOR") or os.environ.get("FLAGGEMS_VENDOR")
+    return "--fg_mode" if vendor == "kunlunxin" else "--mode"
 
 
 def _ini_file(suite_root: Path) -> str:

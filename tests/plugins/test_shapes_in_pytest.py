@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import yaml
 from test_in_pytest import BASE, PLAIN, Ran, run  # noqa: F401 - a fixture is found by its name
+from zlbench_plugins.worker import pytest_arguments
 
+from zlbench.cells import CellSpec
 from zlbench.layout import CellRecords, lay_out
 
 pytest_plugins = ["pytester"]
@@ -182,6 +184,25 @@ def test_inputs_that_do_not_follow_their_shape_are_said(measure: Callable[..., R
     assert measure(body, *shapes).markers() == {
         "SHAPES_NOT_IN_FORCE": "the inputs of Own (benchmark/test_mini.py) are the same whatever the shape"
     }
+
+
+@pytest.mark.parametrize(("vendor", "option"), [("kunlunxin", "--fg_mode=kernel"), ("nvidia", "--mode=kernel")])
+def test_the_mode_is_asked_for_by_the_name_that_the_suite_has_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, vendor: str, option: str
+) -> None:
+    monkeypatch.setenv("GEMS_VENDOR", vendor)
+    spec = CellSpec(
+        cell="x/A",
+        op="x",
+        side="A",
+        node="n",
+        suite_root=str(tmp_path),
+        package="p",
+        out_dir="",
+        backend="b",
+        timer="t",
+    )
+    assert option in pytest_arguments(spec)
 
 
 def test_what_the_suite_changes_for_all_its_benchmarks_is_kept_to_one(run: Callable[..., Ran]) -> None:  # noqa: F811
