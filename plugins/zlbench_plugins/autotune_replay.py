@@ -186,7 +186,7 @@ class Replayer:
             call = self._unsaid.pop(0)
             place = _place(call)
             if call.kind is TunerKind.LIBTUNER and call.view.stored and call.timings and not call.timed:
-                # Nothing was timed: its database holds times that cannot be taken out, whoever measured them.
+                # Nothing was timed: this LibTuner took times from its database in a way that could not be hidden.
                 self._reasons[place] += "_no_evict"
             self._context.tell(_MARKER, f"reason={self._reasons[place]} kernel={call.kernel} key={place[1]}")
 
@@ -247,6 +247,8 @@ def pytest_collection_modifyitems() -> None:
     """A suite's own tuner is imported with its benchmarks."""
     if _hooks is not None:
         _hooks.install()
+        # What is tuned anew is timed anew: times of a database are another run's, or another compiler's.
+        tuner_access.hide_stored_times(current())
         tuner_access.wait_for_database(current())
 
 

@@ -288,7 +288,7 @@ def own_locks() -> int:
 
 
 def hide_stored_times(context: CellContext) -> None:
-    """Keep LibTuner from reading or writing configs' times in its database: with no device they are no times."""
+    """Keep LibTuner from reading or writing configs' times in its database."""
     for module in libentry_modules():
         cache = getattr(module, "BenchmarkCache", None)
         if cache is not None and not hasattr(cache.get, "by_zlbench"):
