@@ -72,6 +72,13 @@ def test_a_suite_that_does_not_know_the_compiler_is_compiled_with_a_note(screene
     assert f"is {NEW.removeprefix('triton-')}: from their second call on" in screened.text
 
 
+def test_on_a_card_that_pairing_is_refused_before_anything_starts(zl: Zlbench) -> None:
+    done = zl("run", "relu", *ONE_DTYPE, "--build", NEW, "--backend", "cuda")
+    assert done.code == 3
+    assert "PREFLIGHT_FAILED check=suite-suits-compiler" in done.text
+    assert "--force-pairing" in done.text
+
+
 @pytest.mark.parametrize("targets", ["cuda:80,cuda:90"])
 def test_the_target_decides_which_operator_the_suite_chooses(zl: Zlbench, targets: str) -> None:
     done = zl.fine("run", "relu", *ONE_DTYPE, "--target", targets, "--quick")

@@ -19,6 +19,7 @@ from zlbench.errors import ExitCode, ZlbenchError
 from zlbench.measure.backend_choice import choose
 from zlbench.settings import axis_of
 from zlbench.suite.inventory import read_inventory
+from zlbench.suite.pairing import unsuited
 from zlbench.suite.provider import find_provider
 from zlbench.text import columns, plural
 
@@ -48,7 +49,7 @@ def run(app: App) -> ExitCode:
         for line in lines:
             app.result(line)
         return ExitCode.OK
-    checks = [check for part in (_machine, _suite, _builds, _cards) for check in part(app)]
+    checks = [check for part in (_machine, _suite, _builds, _pairing, _cards) for check in part(app)]
     if app.resolved.flag("json"):
         app.json([{"check": c.name, "ok": c.ok, "found": c.found, "advice": c.advice} for c in checks])
     else:
@@ -124,6 +125,28 @@ def _builds(app: App) -> list[Check]:
             checks.append(Check(name="switch", ok=True, found=f"{switch.name}: {values}"))
     except ZlbenchError as error:
         checks.append(Check(name="builds", ok=False, found=error.message, advice=error.hint))
+    return checks
+
+
+def _pairing(app: App) -> list[Check]:
+    """Does the suite know how to call kernels of builds that have been made? Silent where it does."""
+    made = {manifest.spec_digest: manifest for manifest in installed(app.home)}
+    try:
+        provider = find_provider(app.resolved.text("suite"), cwd=app.cwd)
+        axis, known = axis_of(app.resolved, app.project), app.project.known_builds()
+        builds = {side.label: parse_build(side.build, known, cwd=app.cwd) for side in axis.sides}
+    except ZlbenchError:
+        return []  # said by its own check
+    backend, _ = choose(app.resolved.text("backend"), list(builds.values()))
+    sound = backend.deviceless or app.resolved.flag("force_pairing")
+    checks = []
+    for label, build in builds.items():
+        manifest = made.get(build.digest())
+        problem = unsuited(provider, manifest.triton_version) if manifest else None
+        if problem is not None:
+            advice = "" if sound else "It is refused on a card: zlbench explain suite-suits-compiler."
+            found = f"{problem}{', which compiling alone does not touch' if backend.deviceless else ''}"
+            checks.append(Check(name=f"suite on {label}", ok=sound, found=found, advice=advice))
     return checks
 
 
