@@ -179,14 +179,16 @@ def use_of(backend: Backend, card: CardFacts, env: Mapping[str, str]) -> Use:
     In a container the tool may show no processes, or none of their ids. Then memory in use tells that somebody is
     there, and nothing is made up about who. To be asked while none of our cells runs: its own memory would count.
     """
-    answer = ask(backend.processes, env)
+    # By index, which every tool takes; of all cards, a tool would wake the sleeping ones.
+    here_only = str(card.index)
+    answer = ask(backend.processes, env, card=here_only)
     if answer.reason:
         return Use(reason=answer.reason)
     ours = proctree.ours()
     here = [process for process in answer.values if _is_on(process, card)]
     if here:
         return Use(foreign=tuple(process for process in here if process.pid is None or process.pid not in ours))
-    facts = find(ask(backend.cards, env).values, card.uuid or str(card.index))
+    facts = find(ask(backend.cards, env, card=here_only).values, card.uuid or here_only)
     used = facts.memory_used_mb if facts is not None else None
     return Use(hidden_mb=used if used is not None and used > HIDDEN_MB else None)
 

@@ -156,6 +156,7 @@ def test_who_uses_a_card(tmp_path: Path) -> None:
     assert [process.pid for process in use.foreign] == [41233, 41300]
     assert use.busy
     assert use.lines()[0] == "pid=41233 name=/opt/conda/bin/python"
+    assert all(line.endswith("-i 1") for line in asked(tmp_path / "bin"))
     assert cards.use_of(CUDA, FREE, env).lines() == ["pid=777 name=unknown"]
 
 

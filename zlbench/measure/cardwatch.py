@@ -52,6 +52,7 @@ class CardWatch:
             self._reason = self._reason or f"the tool does not know card {','.join(names)}"
             self._say(f"note: driver, clocks and other users of the card are unknown: {self._reason}")
             return
+        self._say(f"card {self._card.index}: {self._card.name or 'no name'}, driver {self._card.driver or 'unknown'}")
         self._last = cards.use_of(self._backend, self._card, self._env)
         for line in self._last.lines():
             self._say(f"{BUSY} card={self._card.index} {line}: its times are shared with ours; measured all the same")
