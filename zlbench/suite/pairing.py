@@ -56,7 +56,8 @@ def unsuited(provider: Provider, version: str) -> Unsuited | None:
     # A suite without such a test, or with one that is for older versions alone, is none of our business.
     if not any((3, minor) >= _FIRST for minor in known) or any(_holds(gate.test, *wanted) for gate in gates):
         return None
-    return Unsuited(path=path, line=min(gate.lineno for gate in gates), known=f"3.{known[0]} to 3.{known[-1]}", version=version)
+    line = min(gate.lineno for gate in gates)
+    return Unsuited(path=path, line=line, known=f"3.{known[0]} to 3.{known[-1]}", version=version)
 
 
 def _gates(path: Path) -> Iterator[ast.If]:
