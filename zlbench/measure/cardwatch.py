@@ -49,7 +49,8 @@ class CardWatch:
         names = ("0",) if self._devices is None else self._devices
         self._card = next(iter(cards.in_order(self._cards, names)), None)
         if self._card is None:
-            self._reason = self._reason or f"the tool does not know card {','.join(names)}"
+            named = f"the tool does not know card {','.join(names)}" if names else "no card is visible"
+            self._reason = self._reason or named
             self._say(f"note: driver, clocks and other users of the card are unknown: {self._reason}")
             return
         self._say(f"card {self._card.index}: {self._card.name or 'no name'}, driver {self._card.driver or 'unknown'}")
