@@ -166,7 +166,7 @@ def _worker(request: Request, side: Side, prepared: Prepared, work_dir: Path, en
             "device_module": request.backend.device_module,
             "torch_package": request.backend.torch_package,
             # Said where torch finds no card in this interpreter.
-            "device_absent": cards.why_absent(request.backend, env),
+            "device_absent": _why_no_card(request, side, env),
             "targets": [target for target in request.targets if target],
             "package": request.provider.package,
             "preload": _preload(request),
@@ -188,6 +188,15 @@ def with_vendor(env: Mapping[str, str], backend: Backend) -> dict[str, str]:
     vendor = next((env[name] for name in _VENDOR_VARIABLES if env.get(name)), backend.vendor).lower()
     kept = {name: value for name, value in env.items() if name != "PPU_SDK" or vendor == "thead"}
     return {**kept, _VENDOR_VARIABLES[0]: vendor} if vendor else kept
+
+
+def _why_no_card(request: Request, side: Side, env: Mapping[str, str]) -> str:
+    absent = cards.why_absent(request.backend, env)
+    if absent or request.builds[side.label].python is not None:
+        return absent
+    return (
+        "Environments that zlbench makes hold a torch without a device: give one that has it, --build /path/to/python."
+    )
 
 
 def _preload(request: Request) -> list[str]:
