@@ -149,6 +149,10 @@ def test_a_machine_without_cards_says_what_is_missing(project: ToyProject, cards
     assert "check=device-available" in ended.err
     assert "This machine has none of " in ended.err
     assert project.journal() == []
+    (cards.folder / "dev" / "fakecardctl").touch()  # there is one, and a torch that does not see it
+    ended = measured(project, cards)
+    assert ended.code == 3
+    assert "hold a torch without a device: give one that has it, --build /path/to/python" in ended.err
 
 
 @pytest.mark.skipif(
