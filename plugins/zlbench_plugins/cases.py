@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zlbench_plugins.seed import seed_all
+from zlbench_plugins.shape_adapters import recorded
 
 
 class TrackedShapes(list[Any]):
@@ -104,7 +105,7 @@ def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes) -> Iterator[Cas
 
 
 def _shape(tracked: TrackedShapes) -> Any:
-    return None if tracked.position is None else list.__getitem__(tracked, tracked.position)
+    return None if tracked.position is None else recorded(list.__getitem__(tracked, tracked.position))
 
 
 def _index(tracked: TrackedShapes) -> int:

@@ -8,10 +8,9 @@ for which there is none keeps its own inputs; that is said aloud, because its ro
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -81,6 +80,8 @@ class Injector:
         self._own.pop(id(bench), None)
         try:
             original(bench)
+        except adapters.ArityError as error:
+            self._refuse(bench, str(error), self._own[id(bench)])
         finally:
             self._inside.pop()
         self._prepare(bench)
@@ -88,8 +89,8 @@ class Injector:
     def _replace(self, bench: Any) -> None:
         wanted = wanted_shapes(self._context, bench)
         if wanted is not None:
-            self._own[id(bench)] = list(getattr(bench, "shapes", None) or ())
-            bench.shapes = list(wanted)
+            self._own[id(bench)] = own = list(getattr(bench, "shapes", None) or ())
+            bench.shapes = [adapters.as_own(shape, own) for shape in wanted]
 
     def _prepare(self, bench: Any) -> None:
         """Let the shapes reach the inputs, and refuse what the benchmark cannot take."""
@@ -99,14 +100,15 @@ class Injector:
         if wanted is None:
             self._hard_coded(bench, loop)
             return
-        if id(bench) not in self._own:
-            self._replace(bench)  # its configuration never came by the base class
-        own = self._own[id(bench)]
         try:
-            how = self._hand_over(bench, wanted, own, loop)
+            if id(bench) not in self._own:
+                self._replace(bench)  # its configuration never came by the base class
+            how = self._hand_over(bench, wanted, self._own[id(bench)], loop)
         except adapters.ArityError as error:
-            self._refuse(bench, f"{error}", own)
-        given = shapes_in_force.Given.of(bench, self._context, wanted, how)
+            self._refuse(bench, str(error), self._own[id(bench)])
+        own = self._own[id(bench)] if how == "shapes" else []
+        rows = [adapters.recorded(adapters.as_own(shape, own)) for shape in wanted]
+        given = shapes_in_force.Given.of(bench, self._context, rows, how)
         self.given.append(given)
         self._context.events.append(
             {"event": "shapes_injected", "op": given.op, "count": len(wanted), "class": given.cls, "how": how}
@@ -129,12 +131,13 @@ class Injector:
             return loop.name
         if not adapters.reads_shapes(bench):
             return ""
-        # Counted: a class that appends shapes of its own may append one that was given.
-        left = Counter(adapters.plain(shape) for shape in wanted)
+        # Taken one by one: a class that appends shapes of its own may append one that was given.
+        left = [adapters.plain(adapters.as_own(shape, own)) for shape in wanted]
         kept = []
         for shape in bench.shapes or ():
-            left[adapters.plain(shape)] -= 1
-            kept += [shape] if left[adapters.plain(shape)] >= 0 else []
+            if adapters.plain(shape) in left:
+                left.remove(adapters.plain(shape))
+                kept.append(shape)
         if not kept:
             raise adapters.ArityError("the class leaves out every shape given")
         bench.shapes = kept
@@ -149,7 +152,7 @@ class Injector:
             loop.install(bench)
             self._context.origins[str(bench.op_name)] = "hard-coded"
 
-    def _refuse(self, bench: Any, why: str, own: Sequence[Any]) -> None:
+    def _refuse(self, bench: Any, why: str, own: Sequence[Any]) -> NoReturn:
         description = str(getattr(bench, "shape_desc", "") or "")
         cls = type(bench)
         where = shapes_in_force.file_of(cls, self._context.spec.suite_root)

@@ -62,9 +62,6 @@ def verdicts(given: Given, rows: Sequence[Mapping[str, Any]], *, complete: bool)
         reason = given.why_not or "its inputs do not come from its list of shapes"
         yield NOT_IN_FORCE, f"{len(other)} rows come from {given.where}, which ran the suite's own inputs: {reason}"
         return
-    if complete and not mine:
-        yield NOT_IN_FORCE, f"no row came from {given.where} for the {len(given.shapes)} shapes given"
-        return
     measured = [row for row in mine if row.get("input")]
     ran = [row["shape"] for row in mine]
     missing = [shape for shape in given.shapes if inputs.describe(shape) not in ran]

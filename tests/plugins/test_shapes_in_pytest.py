@@ -85,6 +85,7 @@ def test_a_class_that_sets_its_own_shapes_runs_those_given(measure: Callable[...
     assert (event["class"], event["how"]) == ("Own", "shapes")
 
 
+RECORDS = "[{'m': 1, 'sparse': True, 'pages': None, 'kind': 'x'}, {'m': 2, 'sparse': False, 'pages': 3, 'kind': 'y'}]"
 SMALL = "    self.shapes = [shape for shape in self.shapes if shape[0] < 6]"
 READING = "def get_input_iter(self, dtype):\n    for m, n in self.shapes:\n        yield base.Tensor((m, n), dtype), {}"
 
@@ -108,6 +109,39 @@ def test_a_class_that_leaves_out_all_of_them_fails_before_any_row(measure: Calla
     ran = measure("def set_shapes(self, path):\n    super().set_shapes(path)\n    self.shapes = [(1, 8)]", (5, 8))
     assert (ran.rows, ran.code) == ([], 1)
     assert "the class leaves out every shape given" in ran.events("failed")[0]["text"]
+
+
+def test_a_class_that_builds_no_input_of_any_shape_has_nothing_to_measure(measure: Callable[..., Ran]) -> None:
+    ran = measure(READING.replace("    yield", "    if m < 6:\n            yield"), (7, 8))
+    said = "Own (benchmark/test_mini.py) leaves out 1 of 1 shapes given: 7x8"
+    assert (ran.rows, ran.markers()) == ([], {"SHAPES_LEFT_OUT": said})
+
+
+@pytest.mark.parametrize(
+    ("own", "read", "first"),
+    [
+        ("[4, 8]", "base.Tensor((entry, 8), dtype)", [[4]]),
+        (RECORDS, "base.Tensor((entry['m'], 8), dtype)", [[1, 1, 0]]),
+    ],
+)
+def test_a_list_of_numbers_or_records_takes_shapes_as_well(
+    measure: Callable[..., Ran], pytester: pytest.Pytester, own: str, read: str, first: list[Any]
+) -> None:
+    body = f"def set_shapes(self, path):\n    self.shapes = {own}\n"
+    body += f"def get_input_iter(self, dtype):\n    for entry in self.shapes:\n        yield {read}, {{}}"
+    plain = measure(body)
+    assert shapes_of(plain)[:1] == first
+    plain.out.rename(pytester.path / "plain")
+    ran = measure(body, (5,), (6,))
+    assert [row["input"]["args"][0]["shape"] for row in ran.rows] == [[5, 8], [6, 8]]
+    assert ran.markers() == {}
+
+
+def test_more_numbers_than_an_entry_has_are_refused(measure: Callable[..., Ran]) -> None:
+    body = "def set_shapes(self, path):\n    self.shapes = [4, 8]\n"
+    body += "def get_input_iter(self, dtype):\n    for m in self.shapes:\n        yield base.Tensor((m, 8), dtype), {}"
+    text = measure(body, (5, 6)).events("failed")[0]["text"]
+    assert text.endswith("(Own, benchmark/test_mini.py): wanted one number. Its own are like 4 or 8 (M, N)")
 
 
 HARD_CODED = """

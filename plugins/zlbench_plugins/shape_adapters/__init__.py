@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from zlbench_plugins.shape_adapters.arity import check, example, form, plain
 from zlbench_plugins.shape_adapters.families import follow_by_place, not_by_shape
-from zlbench_plugins.shape_adapters.items import ArityError, OwnShape, item_of, own_shapes
+from zlbench_plugins.shape_adapters.items import ArityError, OwnShape, as_own, item_of, own_shapes, recorded
 from zlbench_plugins.shape_adapters.loop import ShapeLoop, reads_shapes
 
 __all__ = [
     "ArityError",
     "OwnShape",
     "ShapeLoop",
+    "as_own",
     "check",
     "example",
     "follow_by_place",
@@ -20,4 +21,5 @@ __all__ = [
     "own_shapes",
     "plain",
     "reads_shapes",
+    "recorded",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from zlbench.shapes import shape_text
 from zlbench_plugins.seed import seed_all
-from zlbench_plugins.shape_adapters.items import ArityError
+from zlbench_plugins.shape_adapters.items import ArityError, recorded
 
 # What taking a shape apart raises. Anything else is the row's own affair, such as too little memory.
 _TAKING_APART = (ValueError, TypeError, IndexError, KeyError, AttributeError)
@@ -26,18 +26,19 @@ def check(bench: Any, shapes: Sequence[Any], own: Sequence[Any], dtype: Any, see
     Raises:
         ArityError: the suite cannot take such a shape apart.
     """
-    known = {form(shape) for shape in own}
+    known = {form(recorded(shape)) for shape in own}
     before = bench.shapes
     for shape in shapes:
-        if form(shape) in known:
+        kind = form(recorded(shape))
+        if kind in known:
             continue
-        known.add(form(shape))
+        known.add(kind)
         bench.shapes = [shape]
         seed_all(seed)
         try:
             next(iter(bench.get_input_iter(dtype)), None)
         except _TAKING_APART as error:
-            raise ArityError(f"[{shape_text(plain(shape))}] cannot be taken apart: {error}") from error
+            raise ArityError(f"[{shape_text(plain(recorded(shape)))}] cannot be taken apart: {error}") from error
         except Exception:  # noqa: BLE001, S112 - the row itself will say it
             continue
         finally:
@@ -46,7 +47,7 @@ def check(bench: Any, shapes: Sequence[Any], own: Sequence[Any], dtype: Any, see
 
 def example(own: Sequence[Any], description: str) -> str:
     """What the suite's own shapes look like: ``4x1024x1024x1024 (B, M, N, K)``."""
-    texts = list(dict.fromkeys(shape_text(plain(shape)) for shape in own[:3]))
+    texts = list(dict.fromkeys(shape_text(plain(recorded(shape))) for shape in own[:3]))
     if not texts:
         return "unknown"
     return " or ".join(texts) + (f" ({description})" if description else "")

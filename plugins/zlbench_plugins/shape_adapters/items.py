@@ -60,6 +60,24 @@ def own_shapes(items: Sequence[Any]) -> list[OwnShape]:
     return [OwnShape.of(item, shape_length(item)) for item in items]
 
 
+def recorded(own: Any) -> Any:
+    """An entry of a benchmark's list of shapes as the shape that rows and shape files know it by."""
+    if named(own):
+        return OwnShape.of(own, shape_length(own))
+    return own if isinstance(own, list | tuple) else (own,)
+
+
+def as_own(shape: Sequence[Any], own: Sequence[Any]) -> Any:
+    """A shape as an entry of a list whose entries are like `own`: tuples, plain numbers, or records.
+
+    Raises:
+        ArityError: more or fewer values than such an entry has.
+    """
+    if own and all(named(entry) or not isinstance(entry, list | tuple) for entry in own):
+        return item_of(shape, own)
+    return shape
+
+
 def item_of(shape: Sequence[Any], items: Sequence[Any]) -> Any:
     """The description that a shape means among descriptions like `items`.
 
