@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from zlbench_plugins import tuner_access
+from zlbench_plugins import tuner_access, tuner_database
 from zlbench_plugins.context import CellContext, current
 from zlbench_plugins.tuner_access import PrivateView, TunedCall, TunerHooks
 
@@ -106,7 +106,7 @@ def pytest_collection_modifyitems() -> None:
     """A suite's own tuner is imported with its benchmarks."""
     if _hooks is not None:
         _hooks.install()
-        tuner_access.hide_stored_times(current())
+        tuner_database.hide_stored_times(current())
 
 
 def pytest_runtest_setup() -> None:

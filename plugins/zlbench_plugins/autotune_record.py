@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from zlbench import tuning
-from zlbench_plugins import tuner_access, tuning_meta
+from zlbench_plugins import tuner_access, tuner_database, tuning_meta
 from zlbench_plugins.context import CellContext, JsonLines, current
 from zlbench_plugins.tuner_access import CacheView, TunedCall, TunerHooks, TunerKind
 from zlbench_plugins.tuner_values import canonical, encode_config, encode_key, has_hook, in_short
@@ -171,7 +171,7 @@ def pytest_collection_modifyitems() -> None:
     """A suite's own tuner is imported with its benchmarks."""
     if _hooks is not None:
         _hooks.install()
-        tuner_access.wait_for_database(current())
+        tuner_database.wait_for_database(current())
 
 
 def pytest_runtest_setup() -> None:

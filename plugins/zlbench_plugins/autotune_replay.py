@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zlbench import tuning
-from zlbench_plugins import tuner_access, tuning_meta
+from zlbench_plugins import tuner_access, tuner_database, tuning_meta
 from zlbench_plugins.context import CellContext, JsonLines, current
 from zlbench_plugins.failures import FailureKind, classify, one_line
 from zlbench_plugins.tuner_access import CacheView, TunedCall, TunerHooks, TunerKind
@@ -240,7 +240,10 @@ def pytest_configure() -> None:
     """Install for the cell of this process."""
     context = current()
     replayer = install(context)
-    tuning_meta.write(context, "replay", source=context.spec.replay_from, source_digest=replayer.digest)
+    before = None if context.spec.continued else tuning_meta.entries()
+    tuning_meta.write(
+        context, "replay", source=context.spec.replay_from, source_digest=replayer.digest, entries_before=before
+    )
 
 
 def pytest_collection_modifyitems() -> None:
@@ -248,10 +251,15 @@ def pytest_collection_modifyitems() -> None:
     if _hooks is not None:
         _hooks.install()
         # What is tuned anew is timed anew: times of a database are another run's, or another compiler's.
-        tuner_access.hide_stored_times(current())
-        tuner_access.wait_for_database(current())
+        tuner_database.hide_stored_times(current())
+        tuner_database.wait_for_database(current())
 
 
 def pytest_runtest_setup() -> None:
     """Or with the first benchmark that runs."""
     pytest_collection_modifyitems()
+
+
+def pytest_sessionfinish() -> None:
+    """Complete the meta file: what a replay finds in the suite's cache it leaves as it is."""
+    tuning_meta.write(current(), "replay", entries_after=tuning_meta.entries())

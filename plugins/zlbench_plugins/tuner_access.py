@@ -7,20 +7,14 @@ It also works where the cache is a database whose rows cannot be changed any mor
 
 from __future__ import annotations
 
-import gc
 import math
-import sys
-import threading
-import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
 from zlbench_plugins.context import CellContext
-
-_BUSY = ("database is locked", "database table is locked", "database schema is locked")
-_PATIENCE_S = 60.0
+from zlbench_plugins.tuner_database import is_libentry
 
 
 class TunerKind(str, Enum):
@@ -33,7 +27,7 @@ class TunerKind(str, Enum):
 class CacheView:
     """Stands in for a tuner's cache during one call and sees what is asked of it."""
 
-    def __init__(self, tuner: Any) -> None:
+    def __init__(self, _tuner: Any) -> None:
         self.base: Any = None
         self.key: Any = None
         """The key that the tuner asked for; None where it had nothing to choose."""
@@ -43,7 +37,6 @@ class CacheView:
         """Whether the tuner stored a choice."""
         self.taken: Any = None
         """The config that the tuner took out last."""
-        self.tuner = weakref.ref(tuner)
 
     def start(self, base: Any) -> None:
         """Forget the call before."""
@@ -107,6 +100,32 @@ class PrivateView(CacheView):
     def keep(self, key: Any, config: Any) -> None:
         """Keep it here."""
         self._own[self.table, key] = config
+
+
+class NewKeyError(BaseException):
+    """Raised before a tuner does anything, and caught around it: no `except Exception` of its own may keep it."""
+
+
+class QuickCache(dict[Any, Any]):
+    """The keys of one tuner that were dealt with for the row in progress, with their configs.
+
+    Calls in a timed loop go through here: they must cost next to nothing, and the same whether the plugin around them
+    records or replays. Any other key, and a cache that says otherwise by now, is left to the view.
+    """
+
+    def __init__(self, row: str, view: CacheView) -> None:
+        super().__init__()
+        self.row, self.base, self.table = row, view.base, view.table
+
+    def __contains__(self, key: object) -> bool:
+        config = dict.get(self, key)
+        if config is None or (not self.table and self.base.get(key) is not config):
+            raise NewKeyError
+        return True
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """As of a dict; what is not here is for the view to say."""
+        return dict.__getitem__(self, key) if key in self else default
 
 
 class TunedCall:
@@ -174,6 +193,8 @@ class TunerHooks:
         self._views: weakref.WeakKeyDictionary[Any, CacheView] = weakref.WeakKeyDictionary()
         self._calls: list[TunedCall] = []
         self._wrapped: set[type[Any]] = set()
+        self._quick = f"_zlbench_quick_{id(self):x}"
+        """Attribute of a tuner that holds its QuickCache: nothing else is looked up as fast."""
 
     def install(self) -> bool:
         """Wrap what is not wrapped yet; a suite's own tuner may be imported late, so this is done more than once."""
@@ -193,7 +214,16 @@ class TunerHooks:
         original = cls.run
 
         def run(tuner: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._calls and self._calls[-1].tuner is tuner:
+            quick, base = vars(tuner).get(self._quick), tuner.cache
+            if quick is not None and quick.row == self._context.row and quick.base is base:
+                tuner.cache = quick
+                try:
+                    return original(tuner, *args, **kwargs)
+                except NewKeyError:
+                    pass
+                finally:
+                    tuner.cache = base
+            elif isinstance(base, QuickCache | CacheView):
                 return original(tuner, *args, **kwargs)  # a `run` that calls the one it overrides
             return self._call(tuner, lambda: original(tuner, *args, **kwargs))
 
@@ -214,11 +244,21 @@ class TunerHooks:
         tuner.cache = view
         self._calls.append(call)
         try:
-            return self._around(call, launch)
+            result = self._around(call, launch)
         finally:
             self._calls.pop()
             if tuner.cache is view:
                 tuner.cache = view.base
+        self._settle(tuner, view)
+        return result
+
+    def _settle(self, tuner: Any, view: CacheView) -> None:
+        """Let the next calls with this key, or of this tuner of one config, be quick until the row ends."""
+        quick = vars(tuner).get(self._quick)
+        if quick is None or quick.row != self._context.row or quick.base is not view.base:
+            quick = vars(tuner)[self._quick] = QuickCache(self._context.row, view)
+        if view.key is not None and view.taken is not None:
+            quick[view.key] = view.taken
 
     def _count_timed(self, base: Any) -> None:
         original = base._bench
@@ -251,7 +291,7 @@ def config_class() -> Any:
 
 def kind_of(cls: type[Any]) -> TunerKind:
     """Whose tuner a class is: FlagGems' keeps its winners in a table of a database, which has a name."""
-    ours = any(base.__name__ == "LibTuner" and _is_libentry(base.__module__) for base in cls.__mro__)
+    ours = any(base.__name__ == "LibTuner" and is_libentry(base.__module__) for base in cls.__mro__)
     return TunerKind.LIBTUNER if ours else TunerKind.TRITON
 
 
@@ -263,79 +303,6 @@ def first_time(times: Any) -> float:
 def failed(milliseconds: float) -> bool:
     """Whether that is no time, but how tuners say that a config did not run."""
     return not math.isfinite(milliseconds)
-
-
-def libentry_modules() -> Iterator[Any]:
-    """Every loaded module that defines a LibTuner: `flag_gems.utils.libentry`, and that of a package like it."""
-    for name, module in list(sys.modules.items()):
-        if _is_libentry(name) and hasattr(module, "LibTuner"):
-            yield module
-
-
-def own_locks() -> int:
-    """Give every LibEntry that was made so far a lock of this process; returns how many there are.
-
-    Its own lies in memory that forked processes share: a cell that is killed while it holds one would leave every cell
-    after it waiting for ever.
-    """
-    classes = tuple({module.LibEntry for module in libentry_modules() if hasattr(module, "LibEntry")})
-    # By type alone: to look further into somebody's object can run its code.
-    entries = [one for one in gc.get_objects() if issubclass(type(one), classes)] if classes else []
-    for entry in entries:
-        if hasattr(entry, "lock"):
-            entry.lock = threading.Lock()
-    return len(entries)
-
-
-def hide_stored_times(context: CellContext) -> None:
-    """Keep LibTuner from reading or writing configs' times in its database."""
-    for module in libentry_modules():
-        cache = getattr(module, "BenchmarkCache", None)
-        if cache is not None and not hasattr(cache.get, "by_zlbench"):
-            context.patches.set(cache, "get", _forget)
-            context.patches.set(cache, "set", _forget)
-
-
-def _forget(*_: Any) -> None:
-    return None
-
-
-_forget.by_zlbench = True  # type: ignore[attr-defined]
-
-
-def wait_for_database(context: CellContext) -> None:
-    """Let LibTuner's database be busy: several processes on one file are no reason for an operator to fail."""
-    for module in libentry_modules():
-        model = type(getattr(getattr(module, "libcache", None), "model", None))
-        for name in ("get_config", "put_config", "get_benchmark", "put_benchmark"):
-            method = getattr(model, name, None)
-            if method is not None and not hasattr(method, "by_zlbench"):
-                context.patches.set(model, name, _patient(context, method))
-
-
-def _patient(context: CellContext, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Try again while the database is busy; then go on without it, which costs a sweep and not the row."""
-
-    def patient(*args: Any, **kwargs: Any) -> Any:
-        until, pause = time.monotonic() + _PATIENCE_S, 0.01
-        while True:
-            try:
-                return method(*args, **kwargs)
-            except Exception as error:
-                if not any(text in str(error) for text in _BUSY):
-                    raise
-                if time.monotonic() > until:
-                    context.events.append({"event": "tuner_cache_busy", "method": method.__name__})
-                    return None
-            time.sleep(pause)
-            pause = min(2 * pause, 0.5)
-
-    patient.by_zlbench = True  # type: ignore[attr-defined]
-    return patient
-
-
-def _is_libentry(module: str) -> bool:
-    return module.endswith("utils.libentry")
 
 
 def _subclasses(cls: type[Any]) -> list[type[Any]]:

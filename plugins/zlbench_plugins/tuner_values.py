@@ -134,8 +134,8 @@ def _same(recorded: Mapping[str, Any], live: Mapping[str, Any], defaults: Mappin
 
 
 def _the_hook(configs: Sequence[Any], spare: Any) -> Any:
-    """The hook for a config that is not among the declared ones: the one that all of them share."""
-    hooks = {config.pre_hook for config in configs if has_hook(config)} or {spare} - {None}
+    """The hook for a config that is not among the declared ones: that for such configs, or the one that all share."""
+    hooks = {spare} if spare is not None else {config.pre_hook for config in configs if has_hook(config)}
     if len(hooks) != 1:
         raise UnknownConfigError(f"its pre_hook is lost: {len(hooks)} hooks to choose from")
     return hooks.pop()

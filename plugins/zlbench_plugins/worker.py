@@ -29,7 +29,7 @@ from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
 from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
 from zlbench.resident import Lines
-from zlbench_plugins import device_answers, failures, fake_device, tuner_access
+from zlbench_plugins import device_answers, failures, fake_device, tuner_database
 
 # All but `device`, which does its work at import, for one cell.
 _SHARED = (
@@ -242,7 +242,7 @@ def prepare(message: dict[str, Any], tell: Callable[[dict[str, Any]], None] = la
     if message.get("timer") == "compile":
         fake_device.preload(package, message.get("targets") or [])
     tell({"event": "importing", "package": ""})
-    tuner_access.own_locks()
+    tuner_database.own_locks()
     # Objects that exist now are never garbage of a cell: leave them out of every cell's collections.
     gc.collect()
     gc.freeze()

@@ -51,8 +51,9 @@ class Context(SimpleNamespace):
 @pytest.fixture
 def context() -> Any:
     context = Context(
-        spec=SimpleNamespace(configs="first"), hooks={}, patches=PatchSet(), tunings=[], warned=[], sweeping=False
-    )
+        spec=SimpleNamespace(configs="first"), hooks={}, patches=PatchSet(), tunings=[], warned=[], sweeping=False,
+        row="",
+    )  # fmt: skip
     yield context
     context.patches.undo()
 

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from zlbench_plugins import autotune_record, autotune_replay, tuner_access, tuning_meta
+from zlbench_plugins import autotune_record, autotune_replay, tuner_database, tuning_meta
 from zlbench_plugins.context import CellContext, JsonLines
 
 from zlbench import tuning
@@ -329,8 +329,38 @@ def test_a_tuner_that_overrides_run_is_seen_once(triton: type[Autotuner], tmp_pa
 
     assert cell.records() == []
     autotune_record.pytest_runtest_setup.__globals__["_hooks"].install()
-    LateTuner([1.0, 2.0]).run(1)
+    tuner = LateTuner([1.0, 2.0])
+    for _ in range(3):
+        assert tuner.run(1) is tuner.configs[0]
     assert len(cell.records()) == 1
+    assert type(tuner.cache) is dict
+    cell.end()
+
+
+def test_in_a_loop_every_new_key_is_seen_and_what_the_suite_puts_there_counts(
+    triton: type[Autotuner], tmp_path: Path
+) -> None:
+    cell = Cell(tmp_path, "record")
+    tuner = triton([1.0, 2.0])
+    calls: list[Callable[[], Any]] = [lambda: tuner.run(1)] * 3 + [lambda: tuner.run(2)] * 3 + [lambda: tuner.run(1)]
+    cell.row("r1", *calls)
+    assert [line["key"] for line in cell.records()] == [[1], [2]]
+    tuner.cache[1,] = tuner.configs[1]
+    assert cell.row("r1", calls[0]) == [tuner.configs[1]]
+    del tuner.cache[1,]
+    assert cell.row("r2", calls[0], calls[0]) == [tuner.configs[0]] * 2
+    cell.end()
+
+
+def test_a_loop_ends_with_an_error_of_the_launch_as_without_us(triton: type[Autotuner], tmp_path: Path) -> None:
+    cell = Cell(tmp_path, "record")
+    tuner = triton([1.0, 2.0])
+    cell.row("r1", *[lambda: tuner.run(1)] * 2)
+    tuner.launch = lambda _: (_ for _ in ()).throw(KeyError("no such argument"))
+    cell.context.row = "r1"
+    with pytest.raises(KeyError, match="no such argument"):
+        tuner.run(1)
+    assert type(tuner.cache) is dict
     cell.end()
 
 
@@ -352,6 +382,6 @@ def test_a_lock_that_a_killed_cell_held_is_not_waited_for(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "suite.utils.libentry", module)
     entry = LibEntry()
     assert entry.lock.acquire()
-    assert tuner_access.own_locks() == 1
+    assert tuner_database.own_locks() == 1
     with entry.lock:
         assert entry.lock.locked()

@@ -116,6 +116,9 @@ class Request:
         found = [self.timer_reason] if self.timer_reason else []
         if self.own_loop and not self.backend.deviceless and self.resolved.value("l2"):
             found.append(f"--l2 has no effect: --mode {self.resolved.text('mode')} is the suite's own loop")
+        recording = not self.backend.deviceless and any(self.autotune(side.label) == "record" for side in self.sides)
+        if recording and not self.resolved.flag("isolate_tuner_cache"):
+            found.append("TUNER_CACHE_SHARED recording on a shared tuner cache: winners of earlier runs are taken over")
         return found
 
     @property
