@@ -116,7 +116,7 @@ class GraphTimer:
             device_ms = statistics.median(self._replays(probe, 1 if per_call > PROBE_MS else 3)) / calls
             if self._flushed:
                 return self._flushed_samples(device_ms)
-            wanted = self._calls_in_graph(device_ms, MOST_CALLS)
+            wanted = self._calls_in_graph(device_ms, self._most_calls(per_call, calls))
             if wanted <= calls:
                 return [ms / calls for ms in self._replays(probe, self._times(device_ms * calls))]
         with self._captured(lambda: self._record(wanted)) as graph:
@@ -147,6 +147,10 @@ class GraphTimer:
     def _calls_in_graph(self, device_ms: float, most: int) -> int:
         """So many that ten replays take the time of the budget."""
         return most if device_ms <= 0 else _between(self._timed.rep_ms / REPLAYS[1] / device_ms, 1, most)
+
+    def _most_calls(self, host_ms: float, fewest: int) -> int:
+        """Recording takes host time as well: no longer than the budget."""
+        return MOST_CALLS if host_ms <= 0 else _between(self._timed.rep_ms / host_ms, fewest, MOST_CALLS)
 
     def _times(self, replay_ms: float) -> int:
         return REPLAYS[1] if replay_ms <= 0 else _between(self._timed.rep_ms / replay_ms, *REPLAYS)

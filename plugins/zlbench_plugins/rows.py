@@ -6,7 +6,9 @@ its own row instead of the table, and every row carries its full input identity.
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -35,6 +37,7 @@ class RowRunner:
         """Rows of one table with equal inputs so far."""
         self._sequence = 0
         """Number of the next row in this cell, over all its benchmarks."""
+        self._started = 0.0
         past = read_past(context) if context.spec.continued else Past()
         self._kept = past.rows
         self._uncapturable = past.uncapturable
@@ -145,6 +148,8 @@ class RowRunner:
     def _finish(self, record: dict[str, Any], error: Exception | None, *, phase: str) -> dict[str, Any]:
         if self.context.recorder is not None:
             record["compile_ms"] = self.context.recorder.take_compile_ms()
+        # What the row cost, compiling and tuning included: rows are spread over cards by it.
+        record["elapsed_s"] = round(time.perf_counter() - self._started, 4)
         record["status"] = "SUCCESS" if error is None else "FAILED"
         kind = None if error is None else classify(error)
         if error is not None and kind is not None:
@@ -179,9 +184,14 @@ class RowRunner:
 
 
 def _leave(error: Exception) -> NoReturn:
-    """End this process: what is left of the cell is done by a fresh one."""
+    """End this process at once: what is left of the cell is done by a fresh one.
+
+    Nothing is torn down. On a lost card every call may raise or hang, and all that was measured is on the disk.
+    """
     traceback.print_exception(error, file=sys.stderr)
-    pytest.exit("the device is lost", returncode=DEVICE_LOST_EXIT)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(DEVICE_LOST_EXIT)
 
 
 def pytest_collection_modifyitems() -> None:

@@ -41,4 +41,8 @@ class Card:
         argv += ["--build", self.interpreter, "--backend", self.backend]
         env = {**os.environ, "ZLBENCH_HOME": str(self.folder / "home"), "ZLBENCH_ROOT": str(ROOT)}
         done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False)
-        return Ended(code=done.returncode, text=done.stdout + done.stderr, out=out)
+        logs = "".join(path.read_text(errors="replace")[-3000:] for path in sorted(out.rglob("run.log")))
+        text = done.stdout + done.stderr
+        if done.returncode:
+            print(logs)
+        return Ended(code=done.returncode, text=text, out=out)

@@ -67,9 +67,14 @@ class TestBudgets:
         assert fake.replays[-replays - 1 :] == [in_graph] * (replays + 1)  # one is thrown away
 
     def test_the_graph_is_sized_by_the_card_s_time_and_not_the_host_s(self) -> None:
-        fake = FakeCard(launch_ms=1.0)
+        fake = FakeCard(launch_ms=0.1)
         assert samples(fake, lambda: fake.kernel(0.02)) == pytest.approx([0.02] * 10)
         assert fake.replays[-1] == 500
+
+    def test_recording_it_takes_no_longer_than_the_budget(self) -> None:
+        fake = FakeCard(launch_ms=1.0)
+        assert samples(fake, lambda: fake.kernel(0.02)) == pytest.approx([0.02] * 10)
+        assert fake.replays[-1] == pytest.approx(100, abs=3)
 
     def test_a_slow_call_is_captured_once(self) -> None:
         fake = FakeCard()

@@ -24,10 +24,12 @@ from zlbench.suite.resolve import Selection, resolve_all, resolve_operators
 from zlbench.tuning import source_of
 
 SEED = 20240229
-WARMUP_MS = 50
-"""Budget of a row's warm-up on a card, where none is given; upstream's own is 1,000 ms for each of two calls."""
-REP_MS = 100
-"""Budget of a row's measured calls on a card, where none is given: upstream's own."""
+BUDGETS_MS = {"run": {"warmup": 50, "iter": 100}, "screen": {"warmup": 10, "iter": 20}}
+"""A row's warm-up and measured calls on a card, where nothing is given, in milliseconds.
+
+Upstream's own are 1,000 ms of warm-up for each of two calls, and 100 ms. A screen asks what was compiled: its times are
+those of a single pair, and indicative however long it measures.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -263,8 +265,8 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         autotune=autotune,
         replay_from=str(request.replay_source(selection.op, root / pair)) if autotune == "replay" else None,
         plugins=plugins,
-        warmup_ms=_budget(request, "warmup", WARMUP_MS),
-        rep_ms=_budget(request, "iter", REP_MS),
+        warmup_ms=_budget(request, "warmup"),
+        rep_ms=_budget(request, "iter"),
         direct_repeat=int(resolved.value("direct_repeat")),
         environment=request.environment,
         quick=resolved.flag("quick"),
@@ -272,9 +274,10 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
     )
 
 
-def _budget(request: Request, option: str, default_ms: int) -> int | None:
+def _budget(request: Request, option: str) -> int | None:
     """A budget in milliseconds; None leaves the suite's own, which is of no use where nothing is timed."""
     value: Any = request.resolved.value(option)
     if value is None:
-        return None if request.backend.deviceless else default_ms
+        budgets = BUDGETS_MS.get(request.resolved.command, BUDGETS_MS["run"])
+        return None if request.backend.deviceless else budgets[option]
     return int(value)
