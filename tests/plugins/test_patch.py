@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from zlbench_plugins._patch import PatchSet
+from zlbench_plugins._patch import PatchSet, subclasses
 
 
 class Base:
@@ -81,3 +81,16 @@ def test_whoever_replaced_it_after_us_is_named(patches: PatchSet) -> None:
     assert patches.not_in_force() == ["SimpleNamespace.a"]
     thing.a = 3
     assert patches.not_in_force() == []
+
+
+def test_classes_below_one_hold_what_they_are_mixed_from() -> None:
+    class Base: ...
+
+    class Mixin: ...
+
+    class Child(Mixin, Base): ...
+
+    class Grandchild(Child): ...
+
+    assert set(subclasses(Base)) == {Child, Mixin, Grandchild}
+    assert subclasses(Grandchild) == []
