@@ -40,6 +40,7 @@ def screened(options: argparse.Namespace, out: Path) -> tuple[float, dict[str, s
     took = time.monotonic() - started
     (screen,) = out.glob("screen_*/screen.json")
     found: dict[str, Any] = json.loads(screen.read_text(encoding="utf-8"))
+    print(done.stdout)
     if done.returncode not in (0, 6):
         print(done.stderr[-2000:], file=sys.stderr)
     return took, {item["op"]: item["verdict"] for item in found["operators"]}
@@ -81,12 +82,14 @@ def main() -> None:
     parser.add_argument("--a", required=True)
     parser.add_argument("--b", required=True)
     parser.add_argument("--cold", type=int, default=0, help="take only the first N operators the usual way; 0: all")
+    parser.add_argument("--out", type=Path, help="keep the run directories here")
     parser.add_argument("--more", default="", help="further options for both ways, in one word")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        seconds, verdicts = screened(options, Path(folder) / "screen")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.out or Path(temporary)
+        seconds, verdicts = screened(options, folder / "screen")
         usual = options.ops[: options.cold or None]
-        pairs = {op: cold(options, Path(folder) / "cold" / op, op) for op in usual}
+        pairs = {op: cold(options, folder / "cold" / op, op) for op in usual}
     rows = [(op, f"{took:.1f}", verdict, verdicts.get(op, "none")) for op, (took, verdict) in pairs.items()]
     for line in columns(("op", "cold pair s", "its verdict", "screen's verdict"), rows):
         print(line)
