@@ -124,6 +124,7 @@ class RowRunner:
             "origin": self._origin(bench, case),
             "sequence": sequence,
         }
+        self._started = time.perf_counter()
         self.context.begin_row()
         self.context.events.append({"event": "started", **record})
         if case.error is not None:
