@@ -18,6 +18,11 @@ TELEMETRY_COLUMNS = (
 )  # fmt: skip
 """Columns of telemetry.tsv. Scripts of the predecessor read the first seven by position."""
 
+POWER_CAP = frozenset({"sw_power_cap"})
+"""Reasons that follow from what a kernel draws: at its power limit a card lowers its clocks for good."""
+NOT_THROTTLING = frozenset({"gpu_idle", "applications_clocks_setting", "display_clock_setting"})
+"""Reasons that are no throttle: nothing runs, or somebody has set the clocks. Any other word of a tool is one."""
+
 CARD = "{card}"
 """Stands in `Query.pin` for the card that is asked about."""
 
@@ -34,7 +39,7 @@ class Sample:
     util_pct: float | None = None
     uuid: str = ""
     throttle: str = ""
-    """Reasons why its clocks are lowered, in the tool's words; "" where it states none."""
+    """Reasons why its clocks are lowered, in the tool's words, with ``+`` between; "" where it states none."""
     processes: int | None = None
 
 
