@@ -1,0 +1,176 @@
+"""What a partition is made of: work to spread, and the plan that says what each card does. Values that travel as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+
+class Kind(str, Enum):
+    """What an operator is measured for."""
+
+    SUBJECT = "subject"
+    CONTROL = "control"
+
+
+class BoundBy(str, Enum):
+    """What keeps the critical path from being shorter, whatever the plan."""
+
+    OPERATOR = "operator"
+    AVERAGE = "average load"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowCost:
+    """What a row of a pair took, both sides together."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """One operator to measure.
+
+    Args:
+        directory: its name in a run, unique among the work.
+        pair_s: seconds of one pair, both cells; None where nobody knows.
+        rows: what each row of the pair took; empty where it is not known, and the operator then stays whole.
+        extra: placed last, on the card with the least load.
+    """
+
+    op: str
+    directory: str
+    kind: Kind = Kind.SUBJECT
+    pair_s: float | None = None
+    rows: tuple[RowCost, ...] = ()
+    extra: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
+    """An operator or a shard of it on a card; `seconds` are those of all rounds, in an untimed plan a mere weight."""
+
+    op: str
+    directory: str
+    kind: Kind
+    seconds: float
+    rows: tuple[str, ...] | None = None
+    """Names of a shard's rows, in the order in which they ran; None for the whole operator."""
+    shard: int = 1
+    shards: int = 1
+
+    @property
+    def label(self) -> str:
+        """``topk``, or ``topk 2/3`` for a shard."""
+        return self.directory if self.rows is None else f"{self.directory} {self.shard}/{self.shards}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lane:
+    """What one card does, one piece after another."""
+
+    card: str
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return math.fsum(piece.seconds for piece in self.pieces)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bound:
+    """The shortest critical path that any plan could have."""
+
+    seconds: float
+    by: BoundBy
+    directory: str = ""
+    """The operator that sets it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Lanes in the order of the cards."""
+
+    rounds: int
+    lanes: tuple[Lane, ...]
+    bound: Bound
+    serial_s: float
+    """All of it on one card, nothing cut."""
+    timed: bool = True
+    """Whether any time was known; if not, seconds are equal weights."""
+    guessed: tuple[str, ...] = ()
+    """Operators without a time of their own; they count as the mean of the others."""
+
+    @property
+    def critical_path_s(self) -> float:
+        """How long the busiest card takes."""
+        return max(lane.seconds for lane in self.lanes)
+
+    @property
+    def average_s(self) -> float:
+        """What a card would take if all took the same."""
+        return math.fsum(lane.seconds for lane in self.lanes) / len(self.lanes)
+
+    @property
+    def imbalance(self) -> float:
+        """Critical path over average load: 1 where all cards end together."""
+        return self.critical_path_s / self.average_s if self.average_s else 1.0
+
+    @property
+    def busiest(self) -> Lane:
+        """The lane that ends last."""
+        return max(self.lanes, key=lambda lane: lane.seconds)
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Everything that is done, card by card."""
+        return [piece for lane in self.lanes for piece in lane.pieces]
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data; `lanes` are those of a repeat.json but for the card's own name."""
+        return {
+            "rounds": self.rounds,
+            "timed": self.timed,
+            "serial_s": round(self.serial_s, 3),
+            "critical_path_s": round(self.critical_path_s, 3),
+            "average_s": round(self.average_s, 3),
+            "imbalance": round(self.imbalance, 4),
+            "lower_bound": {**asdict(self.bound), "by": self.bound.by.value},
+            "guessed": list(self.guessed),
+            "lanes": [
+                {"lane": lane.card, "card": lane.card, "seconds": lane.seconds, "ops": [_op(p) for p in lane.pieces]}
+                for lane in self.lanes
+            ],
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Plan:
+        """Rebuild from `to_data`."""
+        bound = data["lower_bound"]
+        lanes = tuple(
+            Lane(card=str(lane["card"]), pieces=tuple(_piece(op) for op in lane["ops"])) for lane in data["lanes"]
+        )
+        return cls(
+            rounds=data["rounds"], lanes=lanes, bound=Bound(**{**bound, "by": BoundBy(bound["by"])}),
+            serial_s=data["serial_s"], timed=data["timed"], guessed=tuple(data["guessed"]),
+        )  # fmt: skip
+
+
+def _op(piece: Piece) -> dict[str, Any]:
+    return {
+        "op": piece.op, "dir": piece.directory, "kind": piece.kind.value, "seconds": piece.seconds,
+        "rows": None if piece.rows is None else list(piece.rows), "shard": piece.shard, "shards": piece.shards,
+    }  # fmt: skip
+
+
+def _piece(data: Mapping[str, Any]) -> Piece:
+    rows = data["rows"]
+    return Piece(
+        op=data["op"], directory=data["dir"], kind=Kind(data["kind"]), seconds=data["seconds"],
+        rows=None if rows is None else tuple(rows), shard=data["shard"], shards=data["shards"],
+    )  # fmt: skip
