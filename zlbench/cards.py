@@ -185,7 +185,7 @@ def use_of(backend: Backend, card: CardFacts, env: Mapping[str, str]) -> Use:
     if answer.reason:
         return Use(reason=answer.reason)
     ours = proctree.ours()
-    here = [process for process in answer.values if _is_on(process, card)]
+    here = [process for process in answer.values if is_on(process, card)]
     if here:
         return Use(foreign=tuple(process for process in here if process.pid is None or process.pid not in ours))
     facts = find(ask(backend.cards, env, card=here_only).values, card.uuid or here_only)
@@ -193,8 +193,8 @@ def use_of(backend: Backend, card: CardFacts, env: Mapping[str, str]) -> Use:
     return Use(hidden_mb=used if used is not None and used > HIDDEN_MB else None)
 
 
-def _is_on(process: CardProcess, card: CardFacts) -> bool:
-    """A tool that does not say which card may mean this one."""
+def is_on(process: CardProcess, card: CardFacts) -> bool:
+    """Whether a process is on a card; a tool that does not say which may mean this one."""
     if not process.card:
         return True
     return process.card == str(card.index) if process.card.isdecimal() else same_uuid(process.card, card.uuid)

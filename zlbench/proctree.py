@@ -47,6 +47,8 @@ class Entry:
     session: int
     state: str
     started: str
+    ticks: int = 0
+    """Processor time that it has used, in clock ticks."""
 
 
 def parent_death_hook() -> Callable[[], None]:
@@ -112,13 +114,18 @@ def _entry(pid: str) -> Entry | None:
     # The name in parentheses may hold anything, also a ")": cut after the last one.
     fields = text[text.rfind(")") + 2 :].split()
     state, (parent, group, session), started = fields[0], map(int, fields[1:4]), fields[19]
-    return Entry(pid=int(pid), parent=parent, group=group, session=session, state=state, started=started)
+    ticks = int(fields[11]) + int(fields[12])
+    return Entry(pid=int(pid), parent=parent, group=group, session=session, state=state, started=started, ticks=ticks)
 
 
 def new_marker() -> str:
     """Return a marker that also tells which driver set it, for `sweep` to find what a killed one left."""
-    me = _entry(str(os.getpid()))
-    return f"{_pid_namespace()}.{os.getpid()}.{me.started if me else 0}.{uuid.uuid4().hex}"
+    return f"{_driver_id(os.getpid())}.{uuid.uuid4().hex}"
+
+
+def _driver_id(pid: int) -> str:
+    entry = _entry(str(pid))
+    return f"{_pid_namespace()}.{pid}.{entry.started if entry else 0}"
 
 
 def _pid_namespace() -> str:
@@ -160,13 +167,13 @@ def _with_descendants(pids: set[int], entries: list[Entry]) -> set[int]:
     return found
 
 
-def ours() -> set[int]:
-    """This process, all that descends from it, and what carries the marker of one that it started."""
+def ours(driver: int | None = None) -> set[int]:
+    """A driver (default: this process), all that descends from it, and what carries the marker of one it started."""
     entries = table()
-    me = os.getpid()
-    own = new_marker().rpartition(".")[0]
+    root = os.getpid() if driver is None else driver
+    own = _driver_id(root)
     marked = {entry.pid for entry in entries if marker_of(entry.pid).rpartition(".")[0] == own}
-    return _with_descendants({me, *marked}, entries)
+    return _with_descendants({root, *marked}, entries)
 
 
 def _dead_orphans(entries: list[Entry]) -> set[int]:

@@ -72,10 +72,7 @@ def written(reading: Reading) -> str:
     numbers = (
         reading.sm_clock_mhz, reading.mem_clock_mhz, reading.temp_c, reading.power_w, reading.util_pct,
     )  # fmt: skip
-    if reading.foreign is None:
-        processes = ""
-    else:
-        processes = " ".join(map(str, reading.foreign)) or NOBODY
+    processes = "" if reading.foreign is None else " ".join(map(str, reading.foreign)) or NOBODY
     throttle = "+".join(_STRANGE.sub("_", reason) for reason in reading.throttle)
     uuid = _STRANGE.sub("_", reading.uuid)
     return "\t".join((_stamp(reading.at), reading.index, *map(_number, numbers), uuid, throttle, processes))
@@ -121,7 +118,7 @@ def _value(word: str) -> float | None:
     return float(word) if word else None
 
 
-def _processes(word: str) -> tuple[Foreign, ...] | None | str:
+def _processes(word: str) -> tuple[Foreign, ...] | str | None:
     """The column `processes`; the word itself where it is none."""
     if not word or word == NOBODY:
         return () if word else None

@@ -24,7 +24,7 @@ class Summary:
         samples: readings within the cell.
         busy: those of them in which the card worked. Clocks and power are of these alone: between two kernels a card
             lowers them, and that says nothing of a kernel.
-        foreign: processes of somebody else, each once, with the most that it was seen to use; None where nobody can say.
+        foreign: processes of somebody else, each once, with the most that it was seen to use; None: nobody can say.
         foreign_cores: processors that they kept busy together, median; where the host is sampled.
     """
 
@@ -84,7 +84,7 @@ def within(readings: Iterable[Reading], start: float, end: float, *, index: str 
 def summary(readings: Sequence[Reading]) -> Summary:
     """Summarise the readings of one cell."""
     busy = [reading for reading in readings if _at_work(reading)]
-    reasons = {reason for reading in busy for reason in reading.throttle} - NOT_THROTTLING
+    reasons = {reason for reading in readings for reason in reading.throttle} - NOT_THROTTLING
     clocks = _stated(reading.sm_clock_mhz for reading in busy)
     temperatures = _stated(reading.temp_c for reading in readings)
     known = [reading.foreign for reading in readings if reading.foreign is not None]
