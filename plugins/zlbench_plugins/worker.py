@@ -5,7 +5,7 @@ it can be seen, an operator gives the same rows alone and after others, and a cr
 device-less backend the worker also compiles one small kernel first, so that no operator pays for the compiler's start.
 
 Protocol, JSON lines: ``open`` → ``ready`` (what was imported) or ``failed``; ``run`` (a cell) → ``started``, ``ended``
-(exit status or signal); ``quit``.
+(exit status or signal); ``quit``. ``prepare`` lends the channel to a cell that stays (`resident_cell`) until it ends.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,7 +30,7 @@ from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
 from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
 from zlbench.resident import Lines
-from zlbench_plugins import device_answers, failures, fake_device, tuner_database
+from zlbench_plugins import device_answers, failures, fake_device, resident_cell, tuner_database
 
 # All but `device`, which does its work at import, for one cell.
 _SHARED = (
@@ -38,6 +39,7 @@ _SHARED = (
     "autotune_replay",
     "autotune_sweep",
     "cases",
+    "compile_rounds",
     "context",
     "failures",
     "inputs",
@@ -87,6 +89,8 @@ class Worker:
                     if message["do"] == "run":
                         spec = CellSpec.from_json(message["cell"])
                         poller.register(self._start(spec, message["marker"]), select.POLLIN)
+                    if message["do"] == "prepare":
+                        self._lend(message)
                 if self._lines.ended:
                     return
 
@@ -106,6 +110,25 @@ class Worker:
         pidfd = os.pidfd_open(pid)
         self._children[pidfd] = _Child(pid=pid, spec=spec, marker=marker)
         return pidfd
+
+    def _lend(self, message: dict[str, Any]) -> None:
+        """Fork a cell that stays and talks to the driver itself; nobody else does until it has ended."""
+        spec = CellSpec.from_json(message["cell"])
+        sys.stdout.flush()
+        sys.stderr.flush()
+        die_with_us = proctree.parent_death_hook()
+        pid = os.fork()
+        if pid == 0:
+            run = partial(resident_cell.serve, lines=self._lines, request=message, run_cell=run_cell)
+            _become_cell(spec, marker=message["marker"], die_with_worker=die_with_us, run=run)
+        proctree.register(pid)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        proctree.kill_orphans(patience_s=_ORPHAN_PATIENCE_S)
+        _, status = os.waitpid(pid, 0)
+        proctree.unregister(pid)
+        self._lines.send(
+            {"event": "ended", "cell": spec.cell, "pid": pid, "returncode": os.waitstatus_to_exitcode(status)}
+        )
 
     def _reap(self, pidfd: int) -> int | None:
         """Bury an ended cell and report it; one that lost its card goes on in a fresh process: its pidfd."""
@@ -137,7 +160,9 @@ class _Child:
     marker: str
 
 
-def _become_cell(spec: CellSpec, *, marker: str, die_with_worker: Callable[[], None]) -> None:
+def _become_cell(
+    spec: CellSpec, *, marker: str, die_with_worker: Callable[[], None], run: Callable[[CellSpec], int] | None = None
+) -> None:
     """Turn this forked process into the cell and never return."""
     code = 70
     try:
@@ -149,7 +174,7 @@ def _become_cell(spec: CellSpec, *, marker: str, die_with_worker: Callable[[], N
         out_dir = Path(spec.out_dir)
         _redirect(out_dir / "run.log")
         os.chdir(out_dir)
-        code = run_cell(spec)
+        code = (run or run_cell)(spec)
     except BaseException as error:  # noqa: BLE001 - the last frame of a process whose log is all that is left of it
         code = DISK_FULL_EXIT if failures.classify(error) is failures.FailureKind.DISK_FULL else code
         traceback.print_exc()
