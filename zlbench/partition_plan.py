@@ -1,10 +1,10 @@
-"""What a partition is made of: work to spread, and the plan that says what each card does. Values that travel as JSON."""
+"""What a partition is made of: work to spread, and the plan that says what each card does. Values, also as JSON."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -131,46 +131,53 @@ class Plan:
         """Everything that is done, card by card."""
         return [piece for lane in self.lanes for piece in lane.pieces]
 
-    def to_data(self) -> dict[str, Any]:
-        """Plain data; `lanes` are those of a repeat.json but for the card's own name."""
+    def to_data(self, *, cards: bool = True) -> dict[str, Any]:
+        """Plain data; `lanes` as in a repeat.json.
+
+        Args:
+            cards: whether the lanes are cards; without a device they are not.
+        """
         return {
             "rounds": self.rounds,
             "timed": self.timed,
-            "serial_s": round(self.serial_s, 3),
-            "critical_path_s": round(self.critical_path_s, 3),
-            "average_s": round(self.average_s, 3),
+            "serial_s": round(self.serial_s, 3) if self.timed else None,
+            "critical_path_s": round(self.critical_path_s, 3) if self.timed else None,
+            "average_s": round(self.average_s, 3) if self.timed else None,
             "imbalance": round(self.imbalance, 4),
-            "lower_bound": {**asdict(self.bound), "by": self.bound.by.value},
+            "lower_bound": {
+                "seconds": round(self.bound.seconds, 3) if self.timed else None,
+                "by": self.bound.by.value,
+                "dir": self.bound.directory or None,
+            },
             "guessed": list(self.guessed),
             "lanes": [
-                {"lane": lane.card, "card": lane.card, "seconds": lane.seconds, "ops": [_op(p) for p in lane.pieces]}
+                {
+                    "lane": lane.card,
+                    "card": lane.card if cards else None,
+                    "seconds": round(lane.seconds, 3) if self.timed else None,
+                    "ops": [_op(piece, timed=self.timed) for piece in lane.pieces],
+                }
                 for lane in self.lanes
             ],
         }
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Plan:
-        """Rebuild from `to_data`."""
-        bound = data["lower_bound"]
-        lanes = tuple(
-            Lane(card=str(lane["card"]), pieces=tuple(_piece(op) for op in lane["ops"])) for lane in data["lanes"]
-        )
-        return cls(
-            rounds=data["rounds"], lanes=lanes, bound=Bound(**{**bound, "by": BoundBy(bound["by"])}),
-            serial_s=data["serial_s"], timed=data["timed"], guessed=tuple(data["guessed"]),
-        )  # fmt: skip
 
-
-def _op(piece: Piece) -> dict[str, Any]:
+def _op(piece: Piece, *, timed: bool) -> dict[str, Any]:
     return {
-        "op": piece.op, "dir": piece.directory, "kind": piece.kind.value, "seconds": piece.seconds,
+        "op": piece.op, "dir": piece.directory, "kind": piece.kind.value,
+        "seconds": round(piece.seconds, 3) if timed else None,
         "rows": None if piece.rows is None else list(piece.rows), "shard": piece.shard, "shards": piece.shards,
     }  # fmt: skip
+
+
+def lanes_of(data: Mapping[str, Any]) -> tuple[Lane, ...]:
+    """The lanes of `Plan.to_data`, of a partition.json or of a repeat.json; without times every second is 0."""
+    return tuple(Lane(card=str(lane["lane"]), pieces=tuple(map(_piece, lane["ops"]))) for lane in data["lanes"])
 
 
 def _piece(data: Mapping[str, Any]) -> Piece:
     rows = data["rows"]
     return Piece(
-        op=data["op"], directory=data["dir"], kind=Kind(data["kind"]), seconds=data["seconds"],
-        rows=None if rows is None else tuple(rows), shard=data["shard"], shards=data["shards"],
+        op=data["op"], directory=data["dir"], kind=Kind(data["kind"]), seconds=data["seconds"] or 0.0,
+        rows=None if rows is None else tuple(rows), shard=data.get("shard", 1), shards=data.get("shards", 1),
     )  # fmt: skip

@@ -36,12 +36,16 @@ def _fields(piece: Piece, *, timed: bool) -> tuple[str, ...]:
     )
 
 
-def to_text(plan: Plan) -> list[str]:
-    """The table by card, and what it amounts to."""
+def to_text(plan: Plan, *, noun: str = "card") -> list[str]:
+    """The table by card, and what it amounts to.
+
+    Args:
+        noun: what a lane is here: a card, or with no device a lane.
+    """
     unit = "minutes" if plan.timed else "operators' worth"
     rows = [(lane.card, _amount(plan, lane.seconds), _work(lane)) for lane in plan.lanes]
-    table = columns(("card", unit, "operators"), rows, right=frozenset({1}))
-    return [*table, "", *_guessed(plan), *_sums(plan)]
+    table = columns((noun, unit, "operators"), rows, right=frozenset({1}))
+    return [*table, "", *_guessed(plan), *_sums(plan, noun)]
 
 
 def _amount(plan: Plan, seconds: float) -> str:
@@ -73,26 +77,26 @@ def _guessed(plan: Plan) -> list[str]:
     return [f"no time is known of {listed(plan.guessed)}: counted as the mean of the others"]
 
 
-def _sums(plan: Plan) -> list[str]:
+def _sums(plan: Plan, noun: str) -> list[str]:
     unit = " min" if plan.timed else ""
     serial, critical, average, bound = (
         f"{_amount(plan, value)}{unit}"
         for value in (plan.serial_s, plan.critical_path_s, plan.average_s, plan.bound.seconds)
     )
     sums = (
-        f"on one card {serial} · critical path {critical} (card {plan.busiest.card}) · average load {average} · "
+        f"on one {noun} {serial} · critical path {critical} ({noun} {plan.busiest.card}) · average load {average} · "
         f"imbalance {plan.imbalance:.2f}"
     )
-    return [sums, f"no plan is shorter than {bound}: {_why(plan)}"]
+    return [sums, f"no plan is shorter than {bound}: {_why(plan, noun)}"]
 
 
-def _why(plan: Plan) -> str:
+def _why(plan: Plan, noun: str) -> str:
     if plan.bound.by is BoundBy.AVERAGE:
-        return f"the average load of {plural(len(plan.lanes), 'card')} sets it"
+        return f"the average load of {plural(len(plan.lanes), noun)} sets it"
     name = plan.bound.directory
     if any(piece.directory == name and piece.rows is not None for piece in plan.pieces):
         return f"the operator {name} sets it, cut as fine as its rows allow"
-    return f"the operator {name} alone sets it; more cards do not help"
+    return f"the operator {name} alone sets it; more {noun}s do not help"
 
 
 def listed(names: Sequence[str]) -> str:

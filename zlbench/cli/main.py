@@ -28,6 +28,7 @@ SUMMARIES: Mapping[str, str] = {
     "rescore": "Judge a stored screen again with today's fingerprint, in seconds.",
     "diff": "Show the IR of both sides of a screened operator, kernel by kernel.",
     "compare": "Compare the latencies of two runs row by row: what matches, what is left out, one pair's change.",
+    "partition": "Spread the operators that a screen kept over cards, by measured time; cut the heaviest by rows.",
     "doctor": "Check this machine and show every setting; with --explain, where each comes from.",
     "explain": "Say what a word in capitals or an exit code means, and what to do.",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -18,6 +17,7 @@ from zlbench.cost_table import read_costs
 from zlbench.errors import ExitCode, UsageError
 from zlbench.pair import JudgedPair, grouped, judge_pair
 from zlbench.screen import table
+from zlbench.screen.candidates import read_table
 from zlbench.screen.ending import exit_code
 from zlbench.text import plural
 
@@ -54,7 +54,7 @@ def _rescore_held(app: App, root: Path) -> dict[str, Any]:
     plan: dict[str, Any] = store.read_json(root / "plan.json") or {}
     axis = axis_of_plan(plan)
     allow = app.resolved.flag("allow_caliber_mismatch") or bool(plan.get("allow_caliber_mismatch"))
-    before = _read_tsv(root / "screen.tsv")
+    before = read_table(root / "screen.tsv")
     pairs = [
         judge_pair(_pair_dir(root, row), op=row["op"], axis=axis, stamps=app.resolved.texts("stamps"),
                    allow_mismatch=allow)
@@ -117,14 +117,6 @@ def _renewed(data: Mapping[str, Any], notes: list[str]) -> list[str]:
     """New notes on operators, and those of before that are on the screen as a whole."""
     whole = [note for note in data.get("notes", ()) if not note.startswith("[caliber]") and " op=" not in note]
     return [*notes, *whole]
-
-
-def _read_tsv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    if rows and ("op" not in rows[0] or "verdict" not in rows[0]):
-        raise UsageError(f"{path} is no screen table: it lacks the columns op and verdict")
-    return rows
 
 
 def _pair_dir(root: Path, row: Mapping[str, str]) -> Path:

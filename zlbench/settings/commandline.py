@@ -28,6 +28,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "doctor": ("", "--explain", "--switch DISABLE_MMA_V3 --explain"),
     "diff": ("fft", "fft --screen runs/screen_20261129-121500", "topk --json"),
     "compare": ("runs/mm_20261129-121500 runs/mm_20261129-121800", "runs/screen_x/mm", "runs/screen_x --json"),
+    "partition": ("--devices 0,1,2,3", "runs/screen_x --lanes 2 --rounds 4", "--devices 0,1 --extra-ops mm --dry-run"),
     "explain": ("IR_CHANGED", "PREFLIGHT_FAILED", "4"),
 }
 _HELP_WIDTH = 100

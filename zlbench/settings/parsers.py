@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DTYPES = ("float16", "float32", "bfloat16", "int16", "int32", "int64", "bool", "complex64")
+VERDICTS = (
+    "IR_CHANGED", "NO_IR_DIFF", "NO_TRITON", "NO_ROWS", "INCOMPLETE", "CACHE_NOT_FRESH", "NOT_COMPARABLE",
+)  # fmt: skip
+"""Those of zlbench.judge, which needs the settings' own parsers."""
 DTYPE_ALIASES = {
     "fp16": "float16",
     "fp32": "float32",
@@ -51,6 +55,11 @@ def seconds(word: str) -> float:
     return value
 
 
+def seconds_or_none(word: str) -> float:
+    """Parse a number of seconds from 0 up."""
+    return 0.0 if word.strip() in ("0", "0.0") else seconds(word)
+
+
 def count(word: str) -> int:
     """Parse a whole number from 1 up."""
     try:
@@ -75,6 +84,28 @@ def path(word: str) -> Path:
 def words(word: str) -> tuple[str, ...]:
     """Split at blanks."""
     return tuple(word.split())
+
+
+def operators(word: str) -> tuple[str, ...]:
+    """Split operators at blanks, and at commas where these do not stand between dtypes (``OP:FILE:DTYPES``)."""
+    return tuple(name for part in word.split() for name in ([part] if ":" in part else part.split(",")) if name)
+
+
+def devices(word: str) -> tuple[str, ...]:
+    """Split cards, by index or UUID, at commas or blanks; each is named once."""
+    names = tuple(word.replace(",", " ").split())
+    if not names:
+        raise ValueError("it names no card")
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise ValueError(f"card {twice} is named twice")
+    return names
+
+
+def verdicts(word: str) -> tuple[str, ...]:
+    """Split verdicts of a screen at commas or blanks."""
+    known = one_of(*VERDICTS)
+    return tuple(known(name) for name in word.replace(",", " ").split())
 
 
 def dtypes(word: str) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 SCREEN = frozenset({"screen", "doctor"})
 MEASURE = SCREEN | {"run"}
 BUILDS = MEASURE | {"build"}
-EVERY = BUILDS | {"rescore", "explain", "diff", "compare"}
-COMMANDS = ("screen", "run", "build", "rescore", "doctor", "diff", "compare", "explain")
+EVERY = BUILDS | {"rescore", "explain", "diff", "compare", "partition"}
+COMMANDS = ("screen", "run", "build", "rescore", "doctor", "diff", "compare", "partition", "explain")
 
 
 def operators_from_environment(env: Mapping[str, str], names: tuple[str, ...]) -> EnvValue | None:
@@ -49,6 +49,16 @@ _WHAT = (
     _option("runs", frozenset({"compare"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
             arity=Arity.POSITIONAL, metavar="DIR",
             help="two run directories, A then B; or one pair of a screen; or one screen, by default the newest"),
+    _option("from_screen", frozenset({"partition"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
+            arity=Arity.POSITIONAL, metavar="SCREEN", env=("SCREEN",),
+            help="the screen whose operators are spread; default: the newest below --out"),
+    _option("verdict", frozenset({"partition"}), Group.WHAT, parse=parsers.verdicts, default=(),
+            arity=Arity.REPEATED, metavar="VERDICTS", env=("VERDICT",),
+            help="take the operators with these verdicts; default: IR_CHANGED and NO_IR_DIFF whose machine code is not "
+                 "known to be the same"),
+    _option("extra_ops", frozenset({"partition"}), Group.WHAT, parse=parsers.operators, default=(),
+            arity=Arity.REPEATED, metavar="OPS", env=("EXTRA_OPS",),
+            help="further operators, placed last, each on the card with the least load"),
     _option("builds", frozenset({"build"}), Group.WHAT, parse=parsers.words, default=(),
             arity=Arity.POSITIONAL, metavar="BUILD", help="builds to make; without any, the two of the axis"),
     _flag("all", MEASURE, Group.WHAT, featured=True,
@@ -56,8 +66,8 @@ _WHAT = (
     _option("ops_file", MEASURE, Group.WHAT, parse=parsers.path, metavar="FILE",
             help="a file with one operator a line; what follows # is a comment"),
     _flag("list", MEASURE, Group.WHAT, help="list the operators of the suite and stop"),
-    _option("suite", EVERY - {"explain", "rescore", "compare"}, Group.WHAT, parse=parsers.text, default="builtin",
-            metavar="SUITE", env=("FLAGGEMS_DIR",), key="suite",
+    _option("suite", EVERY - {"explain", "rescore", "compare", "partition"}, Group.WHAT, parse=parsers.text,
+            default="builtin", metavar="SUITE", env=("FLAGGEMS_DIR",), key="suite",
             help="builtin, or a checkout with benchmark/ and src/<package>/ such as FlagGems"),
     _option("shapes", MEASURE, Group.WHAT, parse=parsers.text, metavar="SHAPES",
             help='shapes of the named operator: "1024x1024;64x512" or YAML: "[[16,1024,256],256]"'),
@@ -154,14 +164,25 @@ _HOW = (
 _RUN = (
     _flag("quick", MEASURE, Group.RUN, featured=True,
           help="one shape and one dtype an operator: a first look, not a screen"),
-    _flag("dry_run", MEASURE | {"build"}, Group.RUN, env=("DRY_RUN",), featured=True,
+    _flag("dry_run", MEASURE | {"build", "partition"}, Group.RUN, env=("DRY_RUN",), featured=True,
           help="print the plan and the exact commands, start nothing"),
+    _option("devices", frozenset({"partition"}), Group.RUN, parse=parsers.devices, default=(), arity=Arity.REPEATED,
+            metavar="CARDS", env=("DEVICES",), key="devices", featured=True,
+            help="cards by index or UUID, such as 0,1,2,3; with no device, names of lanes"),
+    _option("lanes", frozenset({"partition"}), Group.RUN, parse=parsers.count, metavar="N", featured=True,
+            help="so many lanes, numbered from 0, instead of --devices; default with no device: one a processor"),
+    _option("rounds", frozenset({"partition"}), Group.RUN, parse=parsers.count, default=6, metavar="N",
+            env=("ROUNDS",), key="rounds", featured=True, help="pairs of cells that each operator is measured in"),
+    _flag("no_split", frozenset({"partition"}), Group.RUN,
+          help="cut no operator by rows, whatever its weight"),
     _flag("rebuild", frozenset({"build"}), Group.RUN, featured=True,
           help="install the named builds anew although they are there"),
     _option("jobs", BUILDS, Group.RUN, parse=parsers.count, metavar="N", key="jobs",
             help="processes side by side; default: what the processors allow"),
     _option("cell_timeout", MEASURE, Group.RUN, parse=parsers.seconds, default=2400.0, metavar="SECONDS",
             env=("CELL_TIMEOUT",), key="cell_timeout", help="time limit of one operator on one side"),
+    _option("wait_for_card", MEASURE, Group.RUN, parse=parsers.seconds_or_none, default=0.0, metavar="SECONDS",
+            key="wait_for_card", help="wait for a card on which another zlbench measures; 0 refuses at once"),
     _option("screen", frozenset({"diff"}), Group.RUN, parse=parsers.path, metavar="DIR",
             help="the screen to look into; default: the newest below --out"),
     _option("resume", SCREEN, Group.RUN, parse=parsers.path, metavar="DIR",
