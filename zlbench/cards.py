@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from zlbench import proctree
 from zlbench.backend import Backend
 from zlbench.errors import PreflightError, UsageError
+from zlbench.nearest import unknown
 from zlbench.process import Command, run
 from zlbench.smi import CardFacts, CardProcess, Query
 
@@ -165,6 +166,61 @@ def in_order(cards: Sequence[CardFacts], names: Sequence[str] | None) -> list[Ca
     if names is None:
         return list(cards)
     return [card for name in names if (card := find(cards, name)) is not None]
+
+
+def parse_devices(
+    text: str | Sequence[str], cards: Sequence[CardFacts], *, visible: Sequence[str] | None = None
+) -> tuple[CardFacts, ...]:
+    """The cards of a list of indices and UUIDs, or of ``all``, in the order given.
+
+    Args:
+        text: divided by commas or blanks, or words of that kind.
+        cards: cards of the machine, as its tool names them.
+        visible: what the family's variable shows to this process: indices count within it, as for `chosen`.
+
+    Raises:
+        UsageError: a card is not there, or named twice, or the list is empty.
+    """
+    words = [word for part in ([text] if isinstance(text, str) else text) for word in part.replace(",", " ").split()]
+    there = in_order(cards, visible)
+    hint = _known_cards(there)
+    if not words or not there:
+        raise UsageError(
+            "--devices names no card" if there else "no card is visible, so --devices has no use", hint=hint
+        )
+    if [word.lower() for word in words] == ["all"]:
+        return tuple(there)
+    found: dict[int, str] = {}
+    taken = []
+    for word in words:
+        card = _card_named(word, there, counted=visible is not None)
+        if card.index in found:
+            same = "" if found[card.index] == word else f", as {found[card.index]} and as {word}"
+            raise UsageError(
+                f"--devices names card {card.index} twice{same}", hint="A card has one lane: name it once."
+            )
+        found[card.index] = word
+        taken.append(card)
+    return tuple(taken)
+
+
+def _card_named(word: str, there: Sequence[CardFacts], *, counted: bool) -> CardFacts:
+    if word.isascii() and word.isdecimal():
+        numbers = range(len(there)) if counted else [card.index for card in there]
+        matching = [card for card, number in zip(there, numbers, strict=True) if word.lstrip("0") == f"{number or ''}"]
+    else:
+        matching = [card for card in there if same_uuid(card.uuid, word)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise UsageError(f"{word} is the beginning of {len(matching)} UUIDs", hint=_known_cards(there))
+    names = [str(card.index) for card in there] + [card.uuid for card in there if card.uuid]
+    raise UsageError(unknown("card", word[:60], names), hint=_known_cards(there))
+
+
+def _known_cards(there: Sequence[CardFacts]) -> str:
+    listed = "; ".join(" ".join(filter(None, (str(card.index), card.uuid, card.name))) for card in there[:16])
+    return f"Cards: {listed}." if there else "nox -s doctor says which cards there are, and why none is."
 
 
 def same_uuid(left: str, right: str) -> bool:

@@ -20,6 +20,7 @@ class Kind(str, Enum):
     STATE = "state of a cell or a row"
     REFUSAL = "refusal"
     MARKER = "marker"
+    CAUSE = "cause for measuring a pair again"
     CHECK = "check before the first cell"
     COLUMN = "word in the table of a screen"
     EXIT = "exit code"
@@ -243,6 +244,14 @@ _MARKERS: dict[str, _Entry] = {
         "Another process was on the card before or after this operator. pid=unknown: the tool shows none, memory does.",
         "These rows shared the card with it: they are too long, and not alike on both sides. IR is not touched.",
         "Measure on another card (--device), or once it is free. foreign_processes in run_identity.json names it."),
+    "CARD_IN_USE": (
+        "Another zlbench of this host measures on the card; the line says which, where it writes and since when.",
+        "Nothing was started: two at a time would time each other.",
+        "Wait for it with --wait-for-card SECONDS, or take another card (--device). No lock outlives its process."),
+    "TELEMETRY_OFF": (
+        "The sampler has no readings of the card: no tool, one that hangs or fails, or it could not be kept alive.",
+        "Times are not touched. Throttling, clocks and other processes during cells are not observed from there on.",
+        "The line says why; telemetry.log beside telemetry.tsv has more. It goes on as soon as the tool answers."),
     "CUDA_GATE_LIFTED": (
         "The benchmark skips itself without CUDA; that gate was lifted for this vendor's card, by file and reason.",
         "These rows were measured where the suite on its own would have skipped them.",
@@ -291,6 +300,33 @@ _MARKERS: dict[str, _Entry] = {
         "A stored IR file could not be parsed.",
         "The operator gets no verdict rather than a wrong one.",
         "Look at the file named; a full disk or a killed process leaves torn files."),
+}
+
+_CAUSES: dict[str, _Entry] = {
+    "PAIR_DEVICE_LOST": (
+        "A side of the pair lost its context on the card (DEVICE_LOST).",
+        "A row is missing there, and the process after it began on a card just reset: the pair is not compared.",
+        "Where it comes back in every try, the operator has a fault: run it alone."),
+    "PAIR_REPLAY_FALLBACK": (
+        "A side of the pair did not find its autotune configs in the record, and tuned anew.",
+        "The sides may have run different configs: the pair is not compared.",
+        "zlbench explain AUTOTUNE_REPLAY_FALLBACK"),
+    "PAIR_GRAPH_FALLBACK": (
+        "A row was timed by graph on one side of the pair and without one on the other.",
+        "A direct time holds launch overhead: the pair is not compared.",
+        "Where it comes back in every try, the row cannot be captured on that side: --cudagraph 0 for both."),
+    "PAIR_FOREIGN_PROCESS": (
+        "Somebody else's process was on the card while a side was measured, or kept the host busy with no device.",
+        "That side shared what it was measured on: the pair is not compared, whatever it measured.",
+        "The line names who. Measure once the card is free; telemetry.tsv has them by time."),
+    "PAIR_THROTTLED": (
+        "The card lowered its clocks on one side alone: heat, power brake, a hardware slowdown.",
+        "The sides ran on cards of different speed: the pair is not compared. A power cap is told, and clocks decide.",
+        "See to cooling, or leave the card time; telemetry.tsv has the reasons by time."),
+    "PAIR_CLOCKS_APART": (
+        "The median clocks of the two cells are more than 2 % apart, by the readings in which the card worked.",
+        "The sides ran on cards of different speed: the pair is not compared.",
+        "Lock the clocks where you may (nvidia-smi -lgc), or leave the card time between operators."),
 }
 
 _CHECKS: dict[str, _Entry] = {
@@ -350,6 +386,9 @@ _CHECKS: dict[str, _Entry] = {
     "out-dir": (
         "Results cannot be written where they should go.", "Nothing was started.",
         "Choose another place: --out DIR."),
+    "card-free": (
+        "Another zlbench measures on the card (CARD_IN_USE), or the lock file that would tell cannot be opened.",
+        "Nothing was started.", "Wait with --wait-for-card SECONDS, or take another card."),
     "replay-source": (
         "The record to replay is missing, itself a replay, or of another backend or suite.",
         "Configs would be tuned anew.",
@@ -423,6 +462,7 @@ MARKERS: dict[str, Marker] = {
     **_made(_STATES, Kind.STATE),
     **_made(_REFUSALS, Kind.REFUSAL),
     **_made(_MARKERS, Kind.MARKER),
+    **_made(_CAUSES, Kind.CAUSE),
     **_made(_CHECKS, Kind.CHECK),
     **_made(_COLUMNS, Kind.COLUMN),
     **_made({f"{code.value} {code.label}": entry for code, entry in _EXITS.items()}, Kind.EXIT),

@@ -146,7 +146,8 @@ class ToyProject:
         foreign = ("PYTEST_", "NOX_", "ZLBENCH_", "TOY_", "TRITON_", "NO_COLOR", "FORCE_COLOR")
         kept = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         return {**kept, "PYTHONPATH": os.pathsep.join(PATHS), "PYTHONDONTWRITEBYTECODE": "1",
-                "ZLBENCH_HOME": str(self.home), **more}  # fmt: skip
+                "ZLBENCH_HOME": str(self.home), "ZLBENCH_CARD_LOCKS": str(self.root.parent / "card-locks"),
+                **more}  # fmt: skip
 
     def start(
         self, *words: str, env: Mapping[str, str] | None = None, limit: Callable[[], None] | None = None

@@ -6,12 +6,14 @@ a container whose process ids are not those that the tool prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from zlbench import cards, store
+from zlbench import card_lock, cards, store
 from zlbench.backend import Backend
 from zlbench.smi import CardFacts
 
@@ -40,14 +42,34 @@ class CardWatch:
         self._reason = "not asked"
         self._last = cards.Use()
 
-    def before(self) -> None:
-        """Find the card and report whoever is on it; measured is all the same."""
+    @contextmanager
+    def watching(self, directory: Path, *, wait_s: float) -> Iterator[None]:
+        """Find the card and have it to ourselves, as far as zlbench goes, inside the block; report whoever is on it.
+
+        Measured is all the same where the tool does not answer, and beside programs that are not zlbench.
+
+        Args:
+            directory: where results are written, for another zlbench that asks who is on the card.
+            wait_s: seconds to wait for another zlbench.
+
+        Raises:
+            PreflightError: another zlbench measures on it (CARD_IN_USE).
+        """
         if self._backend.deviceless:
+            yield
             return
         answer = cards.cards_of(self._backend, self._env)
         self._cards, self._reason = answer.values, answer.reason
         names = ("0",) if self._devices is None else self._devices
         self._card = next(iter(cards.in_order(self._cards, names)), None)
+        locked = names[:1] if self._card is None else (str(self._card.index),)
+        with alone(
+            self._backend, self._cards, locked, env=os.environ, directory=directory, wait_s=wait_s, say=self._say
+        ):
+            self._report(names)
+            yield
+
+    def _report(self, names: Sequence[str]) -> None:
         if self._card is None:
             named = f"the tool does not know card {','.join(names)}" if names else "no card is visible"
             self._reason = self._reason or named
@@ -84,6 +106,34 @@ class CardWatch:
         process: Mapping[str, Any] = store.read_json(cell_dir / "process.json") or {}
         uuid = str((process.get("device") or {}).get("uuid") or "")
         return cards.find(self._cards, uuid) if uuid else None
+
+
+@contextmanager
+def alone(
+    backend: Backend, known: Sequence[CardFacts], names: Iterable[str], *, env: Mapping[str, str], directory: Path,
+    wait_s: float, say: Callable[[str], None],
+) -> Iterator[None]:  # fmt: skip
+    """Have cards to ourselves, as far as zlbench goes, inside the block.
+
+    Args:
+        known: cards that the tool names; a lock goes by the UUID in there, whatever a card is called here.
+        names: index or UUID of each card.
+        directory, wait_s, say: as for `zlbench.card_lock.held`.
+    """
+    meant: dict[str, str] = {}
+    for name in names:
+        card = cards.find(known, name)
+        meant.setdefault(card_lock.key_of(backend, card or name), f"card {card.index if card else name}")
+    folder = card_lock.folder_of(env) if meant else None
+    if meant and folder is None:
+        say(f"note: no folder for lock files ({card_lock.SHARED}): another zlbench on the card would not be noticed")
+    with ExitStack() as stack:
+        # In one order, so that two that want several do not wait for each other.
+        for key in sorted(meant if folder is not None else ()):
+            assert folder is not None
+            lock = card_lock.held(key, folder=folder, what=meant[key], directory=directory, wait_s=wait_s, say=say)
+            stack.enter_context(lock)
+        yield
 
 
 def _union(lists: list[list[dict[str, object]] | None]) -> list[dict[str, object]] | None:

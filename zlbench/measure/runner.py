@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -72,7 +73,8 @@ class CellRunner:
         """Run what is not finished yet; a finished cell is never run again.
 
         Raises:
-            ZlbenchError: the disk is full or a worker cannot be started; finished cells are kept.
+            ZlbenchError: the disk is full, a worker cannot be started, or another zlbench measures on the card;
+                finished cells are kept.
         """
         missing = []
         planned = list(cells)
@@ -82,9 +84,13 @@ class CellRunner:
                 self._on_finished(Finished(spec=spec, outcome=known, reused=True))
             else:
                 missing.append(spec)
-        if missing:
-            self._watch.before()
-        with terminable(), ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish") as pool:
+        with ExitStack() as stack:
+            if missing:
+                directory = Path(os.path.commonpath([spec.out_dir for spec in missing]))
+                wait_s = float(self._request.resolved.value("wait_for_card"))
+                stack.enter_context(self._watch.watching(directory, wait_s=wait_s))
+            stack.enter_context(terminable())
+            pool = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish"))
             try:
                 suspects = self._run_cells(missing, pool, self._jobs)
                 # Alone, whoever kills its worker is found, and the others get their rows.

@@ -16,6 +16,7 @@ from typing import Any
 from zlbench import cards, store, tuning
 from zlbench.cells import CellSpec, read_json_lines
 from zlbench.engine.local import CellEnd, LocalEngine, WorkerSpec
+from zlbench.measure.cardwatch import alone
 from zlbench.measure.request import Request
 from zlbench.process import terminable
 from zlbench.shapes import Shape
@@ -156,7 +157,12 @@ class WarmUp:
         engine = LocalEngine(
             workers, check=lambda _, observed: self._check(spec.side, observed), cell_timeout_s=timeout
         )
-        with terminable():
+        known = cards.cards_of(self._request.backend, self._env).values
+        used = alone(
+            self._request.backend, known, names[: len(shards)], env=self._env, directory=Path(spec.out_dir),
+            wait_s=float(self._request.resolved.value("wait_for_card")), say=self._say,
+        )  # fmt: skip
+        with used, terminable():
             ends = list(engine.run(cells, jobs=len(cells)))
         for end in ends:
             why = _why_unusable(end)
