@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), *(str(ROOT / name) for name in ("plugins", "backends", "sessions"))]
 
-from zlbench.engine.alternate import Taken  # noqa: E402
+from zlbench.engine.alternate import TURNS, Taken  # noqa: E402
 from zlbench.engine.compile_rounds import CompileRounds, Items  # noqa: E402
 from zlbench.measure.prepare import make_work_dir, prepare, worker_specs  # noqa: E402
 from zlbench.measure.request import Request, make_cells, make_request  # noqa: E402
@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--ops", nargs="+", default=["softmax", "mm", "topk"])
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--pairs", type=int, default=3, help="fresh pairs of processes")
+    parser.add_argument("--turns", type=int, default=TURNS, help="compilations of a kernel and side in a round")
     parser.add_argument("--quick", action="store_true", help="one shape and one dtype an operator")
     arguments = parser.parse_args()
     if arguments.rounds < 2:
@@ -56,7 +57,7 @@ def main() -> None:
         measured: Measured = {}
         request = make(words)
         for pair in range(arguments.pairs):
-            items = measure(request, Path(folder) / str(pair), arguments.rounds, pair, measured)
+            items = measure(request, Path(folder) / str(pair), arguments.rounds, pair, measured, turns=arguments.turns)
     report(measured, items, arguments.rounds, arguments.pairs)
 
 
@@ -72,7 +73,7 @@ def home() -> Path:
     return Path(os.environ.get("ZLBENCH_HOME") or ROOT / ".nox" / "zlbench")
 
 
-def measure(request: Request, root: Path, rounds: int, pair: int, measured: Measured) -> Items:
+def measure(request: Request, root: Path, rounds: int, pair: int, measured: Measured, *, turns: int) -> Items:
     """All operators in one fresh pair of workers; returns what was measured, of all operators together."""
     env = dict(os.environ)
     builds = prepare(request, home=home(), env=env, log=say)
@@ -80,7 +81,8 @@ def measure(request: Request, root: Path, rounds: int, pair: int, measured: Meas
     make_work_dir(request, root)
     cells = {(cell.op, cell.side): cell for cell in make_cells(request, root)}
     labels: dict[str, str] = {}
-    with CompileRounds(request, builds, worker_specs(request, builds, work_dir=root, env=env), note=say) as sides:
+    workers = worker_specs(request, builds, work_dir=root, env=env)
+    with CompileRounds(request, builds, workers, turns=turns, note=say) as sides:
         for op in dict.fromkeys(op for op, _ in cells):
             items = sides.prepare(cells[op, "A"], cells[op, "B"], root / op)
             labels |= items.labels
@@ -94,10 +96,10 @@ def measure(request: Request, root: Path, rounds: int, pair: int, measured: Meas
 
 
 def keep(one: Taken, number: int, pair: int, measured: Measured) -> None:
-    if one.reading is None:
+    if not one.readings:
         say(f"not measured: {one.item} on {one.side}: {one.error}")
         return
-    for name, value in one.reading.values.items():
+    for name, value in one.values.items():
         measured.setdefault((name, one.item, one.side, pair), {})[number] = math.log(value)
 
 

@@ -1,8 +1,9 @@
-"""Two resident sides take turns, item by item: one round is each item once on A and once on B, close together in time.
+"""Two resident sides take turns, item by item: one round is each item on A and on B, close together in time.
 
-Order is ABBA over rounds: odd rounds A first, even rounds B first. A side that dies or hangs costs the item that it was
-at; it is made ready again and the round goes on. An item that has cost a side twice is measured no more, and a side
-that had to be made ready too often is given up. What was measured stays measured.
+Order is ABBA: odd rounds A first, even rounds B first, and so are the turns of an item within a round (A B B A): a drift
+over them cancels, and noise of a shared machine, which comes in waves of seconds, meets both sides. A side that dies or
+hangs costs the item that it was at; it is made ready again and the round goes on. An item that has cost a side twice is
+measured no more, and a side that had to be made ready too often is given up. What was measured stays measured.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Protocol
 
 from zlbench.cells import CellState
 from zlbench.engine.side import ItemFailedError, Prepared, Reading, SideLostError
 
+TURNS = 2
+"""Turns of an item on each side in a round, whose mean is the round's value."""
 MAX_STRIKES = 2
 """Sides that one item may cost on each side."""
 MAX_RESTARTS = 6
@@ -43,9 +47,31 @@ class Taken:
     side: str
     first: bool
     """Whether this side had its turn first."""
-    reading: Reading | None = None
+    readings: tuple[Reading, ...] = ()
+    """One a turn; empty where a turn failed."""
     state: CellState = CellState.OK
     error: str = ""
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Mean over the turns, by name."""
+        return _mean([reading.values for reading in self.readings])
+
+    @property
+    def stages(self) -> dict[str, dict[str, float]]:
+        """Mean of each part of the work over the turns."""
+        names = dict.fromkeys(name for reading in self.readings for name in reading.stages)
+        return {name: _mean([reading.stages.get(name, {}) for reading in self.readings]) for name in names}
+
+    @property
+    def stages_ms(self) -> dict[str, float]:
+        """Mean of what the measured program told of its parts."""
+        return _mean([reading.stages_ms for reading in self.readings])
+
+
+def _mean(many: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    names = dict.fromkeys(name for values in many for name in values)
+    return {name: fmean(values.get(name, 0.0) for values in many) for name in names}
 
 
 def order(number: int) -> tuple[str, str]:
@@ -57,11 +83,15 @@ class Alternation:
     """Rounds over the items that both sides have.
 
     Args:
+        turns: of each item on each side in a round.
         say: told in a line of everything that went wrong.
     """
 
-    def __init__(self, sides: Mapping[str, Side], *, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, sides: Mapping[str, Side], *, turns: int = TURNS, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._sides = sides
+        self._turns = turns
         self._say = say
         self._strikes: Counter[tuple[str, str]] = Counter()
         self._restarts: Counter[str] = Counter()
@@ -72,12 +102,26 @@ class Alternation:
 
     def round(self, number: int, items: Sequence[str]) -> Iterator[Taken]:
         """Measure every item once on each side and tell each result as it comes."""
-        sides = [self._sides[label] for label in order(number)]
+        first, second = order(number)
+        turns = [label for turn in range(self._turns) for label in ((first, second), (second, first))[turn % 2]]
         for item in items:
-            for side in sides:
-                yield self._take(side, item, first=side is sides[0])
+            readings: dict[str, list[Reading]] = {first: [], second: []}
+            missed: dict[str, Taken] = {}
+            for label in turns:
+                if label in missed:
+                    continue
+                found = self._take(self._sides[label], item, first=label == first)
+                if isinstance(found, Reading):
+                    readings[label].append(found)
+                else:
+                    missed[label] = found
+            for label in (first, second):
+                yield missed.get(label) or Taken(
+                    item=item, side=label, first=label == first, readings=tuple(readings[label])
+                )
 
-    def _take(self, side: Side, item: str, *, first: bool) -> Taken:
+    def _take(self, side: Side, item: str, *, first: bool) -> Reading | Taken:
+        """One turn: a reading, or why there is none."""
         label = side.label
         if self._strikes[label, item] >= MAX_STRIKES:
             return self._missed(label, item, first, CellState.CRASH, f"not tried: it cost side {label} {MAX_STRIKES}×")
@@ -85,7 +129,7 @@ class Alternation:
         if (error := self.given_up.get(label)) is not None:
             return self._missed(label, item, first, error.state, f"side {label} was given up: {error}")
         try:
-            return Taken(item=item, side=label, first=first, reading=side.measure(item))
+            return side.measure(item)
         except ItemFailedError as failed:
             return self._missed(label, item, first, CellState.OP_FAILED, str(failed))
         except SideLostError as lost:

@@ -16,68 +16,31 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from zlbench import layout, store
+from zlbench import store
 from zlbench.backend import Timer
 from zlbench.builds.check import check_imported
 from zlbench.builds.probe import Observed
 from zlbench.cells import REQUEST, CellOutcome, CellSpec, CellState, read_json_lines
-from zlbench.engine.alternate import Alternation, Taken
+from zlbench.engine.alternate import TURNS, Alternation, Taken
+from zlbench.engine.items import Items, join
 from zlbench.engine.local import WorkerSpec
 from zlbench.engine.side import Prepared, Reading, ResidentSide, SideLostError
 from zlbench.errors import UsageError
-from zlbench.ir.naming import variant_stems
 from zlbench.measure.identity import SuiteFacts, write_identity
 from zlbench.measure.prepare import Prepared as Builds
 from zlbench.measure.request import Request
 from zlbench.measure.runner import clear, finished_outcome
 
 ITEMS = "items.json"
-ONE_SIDE = "KERNEL_ON_ONE_SIDE"
-NOT_REPEATABLE = "KERNEL_NOT_REPEATABLE"
 MEASURE_TIMEOUT_S = 300.0
 """Limit of one compilation; those of one kernel take a second or two, and some minutes on a loaded machine at worst."""
 _IR_PLUGIN = "zlbench_plugins.ir_meta"
 _DEVICE_PLUGIN = "zlbench_plugins.device"
 _PREPARE_TRIES = 2
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Items:
-    """What one operator's rounds measure."""
-
-    metric: str
-    """Name of the number that is compared: ``instructions``, or ``cpu_ms`` where nothing counts them."""
-    common: tuple[str, ...]
-    """Kernels that both sides compile, in the order of side A."""
-    labels: Mapping[str, str]
-    only: Mapping[str, tuple[str, ...]]
-    """Kernels that only the named side compiles: there is nothing to compare them with."""
-    not_repeatable: Mapping[str, tuple[str, ...]]
-    """Kernels that the named side compiled by another way than `triton.compile`, so that it cannot be done again."""
-    lost: Mapping[str, str] = field(default_factory=dict)
-    """Sides that could not be made ready, and why; no round can be measured then."""
-    notes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for items.json."""
-        return {
-            "schema_version": 1,
-            "metric": self.metric,
-            "items": [{"item": item, "label": self.labels.get(item, item)} for item in self.common],
-            "only": {side: list(items) for side, items in self.only.items()},
-            "not_repeatable": {side: list(items) for side, items in self.not_repeatable.items()},
-            "lost": dict(self.lost),
-            "notes": list(self.notes),
-        }
-
-    def markers(self, side: str) -> tuple[str, ...]:
-        """What people must see of a side."""
-        said = [f"{ONE_SIDE} side={side} kernel={item}" for item in self.only.get(side, ())]
-        return (*said, *(f"{NOT_REPEATABLE} side={side} kernel={item}" for item in self.not_repeatable.get(side, ())))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,15 +73,17 @@ class CompileRounds:
         workers: as `worker_specs` describes them; their work directory has been made.
         core: the processor that both sides stay on, one at a time; None takes the last one that this process may use.
         measure_timeout_s: limit of one compilation.
+        turns: compilations of a kernel on each side in a round, whose mean is the round's value.
         note: told in a line of everything that goes wrong.
     """
 
     def __init__(
         self, request: Request, builds: Builds, workers: Sequence[WorkerSpec], *, core: int | None = None,
-        measure_timeout_s: float = MEASURE_TIMEOUT_S, note: Callable[[str], None] = lambda _: None,
+        measure_timeout_s: float = MEASURE_TIMEOUT_S, turns: int = TURNS, note: Callable[[str], None] = lambda _: None,
     ) -> None:  # fmt: skip
         self._request = request
         self._builds = builds
+        self._turns = turns
         self._note = note
         self._facts = SuiteFacts(request.provider)
         core = _core(core)
@@ -130,7 +95,7 @@ class CompileRounds:
             raise UsageError("rounds need two sides, A and B")
         self._directory = Path()
         self._items = Items(metric="", common=(), labels={}, only={}, not_repeatable={})
-        self._alternation = Alternation(self._sides)
+        self._alternation = Alternation(self._sides, turns=turns)
 
     def __enter__(self) -> CompileRounds:
         return self
@@ -154,7 +119,7 @@ class CompileRounds:
         with store.clear_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
-        self._alternation = Alternation(self._sides, say=self._note)
+        self._alternation = Alternation(self._sides, turns=self._turns, say=self._note)
         ready: dict[str, Prepared] = {}
         lost: dict[str, str] = {}
         for label, spec in (("A", spec_a), ("B", spec_b)):
@@ -165,7 +130,7 @@ class CompileRounds:
                 ready[label] = found
             else:
                 lost[label] = str(found)
-        self._items = _items(ready, lost, {label: side.kernels() for label, side in self._sides.items()})
+        self._items = join(ready, lost, {label: side.kernels() for label, side in self._sides.items()})
         for label in self._sides:
             for marker in self._items.markers(label):
                 self._note(marker)
@@ -317,58 +282,21 @@ def _row(one: Taken, items: Items, op: str, number: int, sequence: int) -> dict[
         "row": one.item, "label": items.labels.get(one.item, one.item), "timer": Timer.COMPILE.value,
         "round": number, "first": one.first, "metric": items.metric, "latency_ms": None, "baseline_ms": None,
     }  # fmt: skip
-    if one.reading is None:
+    if not one.readings:
         failure = {"failure": one.state.value, "phase": "measure", "error": one.error}
         return {**row, "compile_ms": None, "value": None, "status": "FAILED", **failure, "kernels": []}
-    values = one.reading.values
+    values = one.values
     return {
         **row,
         "compile_ms": values.get("cpu_ms"),
         "value": values[items.metric],
+        "turns": [reading.values[items.metric] for reading in one.readings],
         "wall_ms": values.get("wall_ms"),
-        "stages": {name: used.get(items.metric) for name, used in one.reading.stages.items()},
-        "stages_ms": dict(one.reading.stages_ms),
+        "stages": {name: used.get(items.metric) for name, used in one.stages.items()},
+        "stages_ms": one.stages_ms,
         "status": "SUCCESS",
         "kernels": [],
     }
-
-
-def _items(
-    ready: Mapping[str, Prepared], lost: Mapping[str, str], kernels: Mapping[str, Mapping[str, Mapping[str, Any]]]
-) -> Items:
-    found = {label: ready[label].items if label in ready else () for label in ("A", "B")}
-    common = tuple(item for item in found["A"] if item in set(found["B"]))
-    values = [set(side.values) for side in ready.values()]
-    names = [name for side in ready.values() for name in side.values]
-    notes = dict.fromkeys(f"side {label}: {note}" for label, side in ready.items() for note in side.notes)
-    return Items(
-        metric=next((name for name in names if all(name in side for side in values)), ""),
-        common=common,
-        labels=_labels(common, kernels["A"]),
-        only={
-            label: tuple(item for item in items if item not in common) if len(ready) == 2 else ()
-            for label, items in found.items()
-        },
-        not_repeatable={
-            label: tuple(name for name in kernels[label] if name not in set(side.items))
-            for label, side in ready.items()
-        },
-        lost=lost,
-        notes=tuple(notes),
-    )
-
-
-def _labels(items: Sequence[str], kernels: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Kernel name and what tells its variants apart."""
-    groups: dict[str, list[str]] = {}
-    for item in items:
-        if item in kernels:
-            groups.setdefault(kernels[item]["name"], []).append(item)
-    labels: dict[str, str] = {}
-    for name, members in groups.items():
-        stems = variant_stems([layout.variant_params(kernels[member]) for member in members])
-        labels |= {member: f"{name} {stem}" for member, stem in zip(members, stems, strict=True)}
-    return labels
 
 
 def _resident_spec(spec: CellSpec, folder: Path) -> CellSpec:
