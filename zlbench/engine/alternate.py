@@ -1,9 +1,9 @@
 """Two resident sides take turns, item by item: one round is each item on A and on B, close together in time.
 
-Order is ABBA: odd rounds A first, even rounds B first, and so are the turns of an item within a round (A B B A): a drift
-over them cancels, and noise of a shared machine, which comes in waves of seconds, meets both sides. A side that dies or
-hangs costs the item that it was at; it is made ready again and the round goes on. An item that has cost a side twice is
-measured no more, and a side that had to be made ready too often is given up. What was measured stays measured.
+Order is ABBA: odd rounds A first, even rounds B first, and so are the turns of an item within a round (A B B A). A
+drift over them cancels, and noise of a shared machine, which comes in waves of seconds, meets both sides. A side that
+dies or hangs costs the item that it was at; it is made ready again and the round goes on. An item that has cost a side
+twice is measured no more, and a side that had to be made ready too often is given up. What was measured stays measured.
 """
 
 from __future__ import annotations

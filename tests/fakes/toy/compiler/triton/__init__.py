@@ -5,3 +5,6 @@ from pathlib import Path
 from . import knobs as knobs
 
 __version__, NAME, PASSES = Path(__file__).with_name("release.txt").read_text().split("\n")[:3]
+
+before_compile = None
+"""Called with the source of every variant that is really compiled."""

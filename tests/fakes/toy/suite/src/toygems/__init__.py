@@ -6,6 +6,7 @@ import random
 import sys
 from pathlib import Path
 
+import triton
 from triton.toy import Kernel
 
 from toygems import troubles
@@ -64,8 +65,6 @@ def poison(array, **_kwargs):
 
 
 def journal(name, array):
-    import triton
-
     line = {
         "op": name,
         "row": f"{array.dtype}:{array.shape[0]}",
@@ -79,13 +78,22 @@ def journal(name, array):
 
 def trouble(at, op=None, dtype=None, shape=None):
     """Do what the table asks for at this place, if anything."""
-    import triton
-
     for entry in table()["troubles"]:
         here = {"at": at, "op": op, "dtype": dtype, "shape": shape, "compiler": triton.NAME}
         if all(here[key] == value for key, value in entry.items() if key != "do"):
             getattr(troubles, entry["do"])(ROOT)
 
+
+def before_compile(src):
+    """A place for troubles: where a variant is compiled for the first time in its process, and where once more."""
+    variant = (src.name, src.dtype, str(src.given))
+    at = "compiled_again" if variant in compiled else "compiled"
+    compiled.add(variant)
+    trouble(at, src.name.removesuffix("_kernel"), src.dtype, None)
+
+
+compiled = set()
+triton.before_compile = before_compile
 
 if table().get("opens_card"):
     import torch
