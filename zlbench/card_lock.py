@@ -15,7 +15,7 @@ import shlex
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -52,7 +52,7 @@ class Holder:
     def me(cls, directory: Path) -> Holder:
         """This process."""
         since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
-        return cls(pid=os.getpid(), command=shlex.join(sys.argv)[:300], directory=str(directory), since=since)
+        return cls(pid=os.getpid(), command=_command(sys.argv), directory=str(directory), since=since)
 
     @classmethod
     def read(cls, file: int) -> Holder | None:
@@ -62,6 +62,13 @@ class Holder:
             return cls(pid=int(data["pid"]), **{name: str(data[name]) for name in ("command", "directory", "since")})
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+
+def _command(argv: Sequence[str]) -> str:
+    """A command in one line, as it is typed: ``python -m zlbench`` is known to itself by a path."""
+    path = Path(argv[0] if argv else "")
+    name = path.parent.name if path.name == "__main__.py" else path.name
+    return " ".join(shlex.join([name, *argv[1:]]).split())[:300]
 
 
 def key_of(backend: Backend, card: CardFacts | str) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -140,6 +143,61 @@ def test_a_tool_that_is_of_no_use_costs_its_facts_alone(
     assert (found["driver"], found["foreign_processes"], found["card_settings"]) == (None, None, {})
     assert (found["device_name"], found["device_uuid"]) == (NAME, uuid(0))
     assert len(cards.asked()) == 1
+
+
+@contextmanager
+def taken(project: ToyProject, card: int) -> Iterator[int]:
+    """Somebody else's zlbench on a card; the id of its process."""
+    code = (
+        "import fcntl, sys, time; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print(1, flush=True); time.sleep(600)"
+    )
+    folder = project.root.parent / "card-locks"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"fakecard-{uuid(card).lower()}.lock"
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        since = {"command": "zlbench run mm", "directory": "/runs/mm", "since": "2026-11-29 14:22:10+00:00"}
+        path.write_text(json.dumps({"pid": other.pid, **since}))
+        yield other.pid
+        other.kill()
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "toy", "--build", "x"), ("screen", "toy"), ("screen", "toy", "--device", "0")]
+)
+def test_a_card_that_another_zlbench_measures_on_is_refused(
+    project: ToyProject, cards: FakeCards, words: tuple[str, ...]
+) -> None:
+    with taken(project, 0) as pid:
+        ended = project.run(*words, "--backend", "fakecard", "--quick", env={"PYTHONPATH": cards.pythonpath()})
+    assert ended.code == 3, ended.text
+    assert f"CARD_IN_USE card 0 is in use by pid {pid} (zlbench run mm) in /runs/mm since 2026" in ended.err
+    assert "--wait-for-card" in ended.err
+    assert project.journal() == []
+    assert not list(project.runs.glob("*toy*"))
+
+
+def test_another_card_is_free(project: ToyProject, cards: FakeCards) -> None:
+    with taken(project, 0):
+        ended = measured(project, cards, "--device", "1")
+    assert ended.code == 0, ended.text
+    assert {line["uuid"] for line in cards.opened()} == {uuid(1)}
+
+
+def test_a_card_is_waited_for(project: ToyProject, cards: FakeCards) -> None:
+    words = ("run", "toy", "--build", "x", "--backend", "fakecard", "--quick", "--wait-for-card", "600")
+    with taken(project, 0) as pid:
+        waiting = project.start(*words, env={"PYTHONPATH": cards.pythonpath()})
+        waiting.until("waiting 600 s at most")
+    ended = waiting.end()
+    assert ended.code == 0, ended.text
+    assert ended.text.count(f"card 0 is in use by pid {pid} (zlbench run mm)") == 1
+
+
+def test_a_machine_without_a_device_has_no_locks(project: ToyProject) -> None:
+    assert project.run("run", "toy", "--build", "x", "--quick").code == 0
+    assert not (project.root.parent / "card-locks").exists()
 
 
 def test_a_machine_without_cards_says_what_is_missing(project: ToyProject, cards: FakeCards) -> None:

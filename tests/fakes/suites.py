@@ -88,6 +88,16 @@ class Started:
             preexec_fn=limit,  # noqa: PLW1509 - no threads here
         )  # fmt: skip
         self.pid = self._process.pid
+        self._said = ""
+
+    def until(self, text: str) -> None:
+        """Wait for a line on its standard error that holds `text`."""
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._said += line
+            if text in line:
+                return
+        raise AssertionError(f"ended without saying {text!r}:\n{self._said}")
 
     def send(self, number: int) -> None:
         """Signal this process alone."""
@@ -101,7 +111,7 @@ class Started:
             os.killpg(self.pid, signal.SIGKILL)
             out, err = self._process.communicate()
             raise AssertionError(f"still running after {timeout_s:g} s:\n{out}\n{err}") from None
-        return Ended(code=self._process.returncode, out=out, err=err)
+        return Ended(code=self._process.returncode, out=out, err=self._said + err)
 
 
 class ToyProject:

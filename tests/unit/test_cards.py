@@ -150,6 +150,59 @@ def test_uuids_are_one_in_any_spelling() -> None:
     assert cards.in_order([FREE, USED], ("1", "9", "0")) == [USED, FREE]
 
 
+OTHER = CardFacts(index=2, uuid="GPU-77777777-0000")
+NUMBERED = CardFacts(index=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "visible", "found"),
+    [
+        ("all", None, (FREE, USED, OTHER, NUMBERED)),
+        ("ALL", ("2", "0"), (OTHER, FREE)),
+        ("1", None, (USED,)),
+        ("2,0", None, (OTHER, FREE)),
+        (" 0, 03 ", None, (FREE, NUMBERED)),
+        ("GPU-77777777-0000,1", None, (OTHER, USED)),
+        ("gpu-7777", None, (OTHER,)),
+        (("0", "1"), ("2", "1"), (OTHER, USED)),
+        (("GPU-7777",), ("2", "1"), (OTHER,)),
+    ],
+)
+def test_devices(text: str | tuple[str, ...], visible: tuple[str, ...] | None, found: tuple[CardFacts, ...]) -> None:
+    assert cards.parse_devices(text, [FREE, USED, OTHER, NUMBERED], visible=visible) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "visible", "said"),
+    [
+        ("4", None, "no card named 4"),
+        ("GPU-77777778", None, "no card named GPU-77777778. Nearest: GPU-77777777-0000."),
+        ("0,0", None, "names card 0 twice$"),
+        (f"0,{FREE.uuid}", None, f"names card 0 twice, as 0 and as {FREE.uuid}"),
+        ("GPU-5ee7", None, "is the beginning of 2 UUIDs"),
+        ("2", ("2", "1"), "no card named 2"),
+        (FREE.uuid, ("2", "1"), "no card named"),
+        ("", None, "names no card"),
+        (" , ", None, "names no card"),
+        ("all,0", None, "no card named all"),
+        ("²", None, "no card named ²"),
+        ("0", (), "no card is visible"),
+    ],
+)
+def test_devices_that_cannot_be_meant(text: str, visible: tuple[str, ...] | None, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        cards.parse_devices(text, [FREE, USED, OTHER], visible=visible)
+    assert caught.value.hint
+
+
+@given(st.lists(st.integers(0, 30), unique=True, min_size=1), st.data())
+def test_any_choice_of_cards_is_taken_in_its_order(numbers: list[int], data: st.DataObject) -> None:
+    there = [CardFacts(index=number, uuid=f"GPU-{number:08d}-x") for number in numbers]
+    wanted = data.draw(st.lists(st.sampled_from(there), unique_by=lambda card: card.index, min_size=1))
+    words = [data.draw(st.sampled_from([str(card.index), card.uuid])) for card in wanted]
+    assert cards.parse_devices(",".join(words), there) == tuple(wanted)
+
+
 def test_who_uses_a_card(tmp_path: Path) -> None:
     env = make_tool(tmp_path / "bin", "nvidia-smi", NVIDIA)
     use = cards.use_of(CUDA, USED, env)

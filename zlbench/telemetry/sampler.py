@@ -24,14 +24,14 @@ from zlbench.telemetry.lines import HEADER, Foreign, Reading, plain_name, writte
 OFF = "TELEMETRY_OFF"
 _FIRST_NAMESPACE = "pid:[4026531836]"
 """Process ids of a tool mean what ours mean in the first namespace of a machine, which has this number."""
+_TAIL = 1 << 16
 
 
 class Log:
-    """telemetry.tsv, to which whole lines are appended; where a death tore the last one, that stays a line."""
+    """telemetry.tsv, to which whole lines are appended; what a death left of a last one is taken away first."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._torn = False
 
     def append(self, readings: Sequence[Reading]) -> None:
         """Append one line a reading, in one write.
@@ -41,14 +41,22 @@ class Log:
         """
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
-            size = os.fstat(file).st_size
-            torn = self._torn or (size > 0 and os.pread(file, 1, size - 1) != b"\n")
-            head = "\n" if torn else "" if size else HEADER + "\n"
-            data = (head + "".join(written(reading) + "\n" for reading in readings)).encode()
-            self._torn = True
-            self._torn = os.write(file, data) != len(data)
+            size = _whole(file)
+            lines = [HEADER] * (not size) + [written(reading) for reading in readings]
+            os.write(file, "".join(f"{line}\n" for line in lines).encode())
         finally:
             os.close(file)
+
+
+def _whole(file: int) -> int:
+    """Cut a file back to its last whole line; half of one could pass for a whole one with its last field cut short."""
+    size = os.fstat(file).st_size
+    start = max(0, size - _TAIL)
+    tail = os.pread(file, size - start, start)
+    whole = start + tail.rfind(b"\n") + 1
+    if whole < size:
+        os.ftruncate(file, whole)
+    return whole
 
 
 class CardSampler:
