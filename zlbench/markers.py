@@ -236,6 +236,14 @@ _MARKERS: dict[str, _Entry] = {
         "A kernel lost the process its context on the card: an illegal memory access, a device-side assert, …",
         "The row named has no result. A fresh process goes on with the row after it; rows before it count.",
         "The row's error has the card's own words. Run it alone, with CUDA_LAUNCH_BLOCKING=1 set."),
+    "KERNEL_ON_ONE_SIDE": (
+        "Only one side compiles this kernel: another number of warps or stages, another constant, another name.",
+        "There is nothing to compare its compile time with, so it is in no round; the kernels of both sides are.",
+        "items.json lists it. zlbench diff OP shows what the sides compile."),
+    "KERNEL_NOT_REPEATABLE": (
+        "A kernel was compiled by another way than Triton's own compile(), so that it cannot be compiled once more.",
+        "It is in no round; the other kernels of the operator are.",
+        "Nothing to do, unless it is the kernel that you care for: its compile time is in kernels.jsonl, once."),
     "WARMUP_CONFLICT": (
         "In a parallel warm-up, cards that swept the same autotune key chose different configs.",
         "Cards heat and throttle each other, and that reached the sweep: which config won is partly chance.",
