@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from zlbench import store, tuning
@@ -104,6 +105,8 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
         # Where an error goes up from here, the workers' logs stay: it names them.
         tidy_work_dir(request, work)
         _remove_empty(cells)
+        with suppress(OSError):
+            work.rmdir()  # where no worker was started, there is no log
     shutil.rmtree(work, ignore_errors=True)
     return done
 
