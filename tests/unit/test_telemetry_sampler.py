@@ -255,6 +255,26 @@ def test_a_tool_that_hangs_does_not_hold_up_the_end(tmp_path: Path, fake: FakeCa
     assert not alive(tools[0])
 
 
+def test_a_sampler_killed_while_its_tool_hangs_leaves_nothing(tmp_path: Path, fake: FakeCards) -> None:
+    fake.tool("hang")
+    with telemetry(tmp_path, []) as handle:
+        until(fake.asked, "the tool was not asked")
+        first = handle.pid
+        assert first is not None
+        (tool,) = (entry.pid for entry in proctree.table() if entry.parent == first)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: not alive(tool), "the tool outlived the sampler")
+        until(lambda: handle.pid not in (first, None), "it was not started again")
+    assert [entry for entry in proctree.table() if entry.parent == os.getpid() and entry.state == "Z"] == []
+
+
+def test_a_cell_that_ends_while_the_tool_answers_is_still_ours(tmp_path: Path) -> None:
+    ours = iter([{41233, 41300}, set()])
+    env = make_tool(tmp_path / "bin", "nvidia-smi", TOOL)
+    (found,), _ = CardSampler(CUDA, "1", env, lambda: next(ours)).readings()
+    assert found.foreign == ()
+
+
 def test_nothing_is_started_where_it_is_off(tmp_path: Path, fake: FakeCards) -> None:
     with telemetry(tmp_path, [], interval_s=0) as handle:
         assert (handle.pid, handle.reason, handle.starts) == (None, "switched off", 0)

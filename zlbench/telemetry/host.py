@@ -54,8 +54,11 @@ class Host:
 
     def reading(self) -> Reading:
         """Read now."""
+        ours = self._ours()
         now, before = self._moment(), self._last
         self._last = now
+        # Before and after: a cell may begin or end in between, and would be somebody else's.
+        ours |= self._ours()
         throttled = before is not None and (now.throttles or 0) > (before.throttles or 0)
         return Reading(
             at=time.time(),
@@ -63,7 +66,7 @@ class Host:
             sm_clock_mhz=self._clock_mhz(),
             util_pct=None if before is None else _busy_pct(before, now),
             throttle=(THROTTLED,) if throttled else (),
-            foreign=None if before is None else self._foreign(before, now),
+            foreign=None if before is None else self._foreign(before, now, ours),
         )
 
     def _moment(self) -> _Moment:
@@ -82,9 +85,8 @@ class Host:
         words = (_text(path).strip() for path in self._root.glob(pattern))
         return [int(word) for word in words if word.isdecimal()]
 
-    def _foreign(self, before: _Moment, now: _Moment) -> tuple[Foreign, ...]:
+    def _foreign(self, before: _Moment, now: _Moment, ours: set[int]) -> tuple[Foreign, ...]:
         passed = max(now.at - before.at, 1e-3) * self._ticks
-        ours = self._ours()
         used = {
             key: (ticks - before.spent.get(key, 0)) / passed for key, ticks in now.spent.items() if key[0] not in ours
         }

@@ -78,8 +78,10 @@ class CardSampler:
             unknown = f"its tool says nothing of card {self._card}" if self._card else "its tool says nothing"
             return [], answer.reason or unknown
         at = time.time()
+        # Before and after: a cell may begin or end while the tool answers, and would be somebody else's.
+        ours = self._ours()
         users = cards.ask(self._backend.processes, self._env, card=self._card)
-        ours = self._ours() if users.values else set[int]()
+        ours |= self._ours() if users.values else set()
         return [
             Reading(
                 at=at, index=str(sample.index), sm_clock_mhz=sample.sm_clock_mhz, mem_clock_mhz=sample.mem_clock_mhz,

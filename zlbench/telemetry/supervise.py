@@ -31,7 +31,7 @@ class Telemetry:
     """Samples one card (or the host, where there is none) into ``<folder>/telemetry.tsv`` inside a ``with`` block.
 
     Args:
-        card: index or UUID as the family's tool knows it; "" for all cards. Not used without devices.
+        card: index, which every tool takes, or UUID; "" for all cards. Not used without devices.
         interval_s: seconds between readings; 0 samples nothing and starts nothing.
         env: environment of the driver.
         say: told lines for people, in another thread.
