@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.rounds import compile_rounds
 from fakes.suites import ToyProject, data, lines
 
 from zlbench.engine.compile_rounds import CompileRounds, Round, finished_round
 from zlbench.identity import read_identity
-from zlbench.measure.prepare import make_work_dir, prepare, worker_specs
-from zlbench.measure.request import make_cells, make_request
-from zlbench.settings import axis_of, load_project, resolve
 
 AGAIN = {"at": "compiled_again", "op": "toy", "dtype": "float16", "shape": None}
 FIRST = {**AGAIN, "at": "compiled"}
@@ -34,20 +32,12 @@ class Lab:
     def rounds(self, *, quick: bool = True, **more: Any) -> Iterator[CompileRounds]:
         """A driver with both sides ready for the operator."""
         env = {key: value for key, value in self.project.env().items() if key != "PYTHONPATH"}
-        settings = load_project(self.project.root, env)
-        resolved = resolve("screen", ["toy", *(["--quick"] if quick else [])], env=env, project=settings)
-        resolved_axis = axis_of(resolved, settings)
-        request = make_request(
-            resolved, settings, resolved_axis, sides=("A", "B"), cwd=self.project.root, cache=self.project.home, env=env
-        )
-        builds = prepare(request, home=self.project.home, env=env, log=lambda _: None)
-        work = self.project.root / "work"
-        work.mkdir(exist_ok=True)
-        make_work_dir(request, work)
-        workers = worker_specs(request, builds, work_dir=work, env=env)
-        cell = {spec.side: spec for spec in make_cells(request, self.directory)}
-        with CompileRounds(request, builds, workers, note=self.notes.append, **more) as rounds:
-            rounds.prepare(cell["A"], cell["B"], self.directory)
+        words = ["toy", *(["--quick"] if quick else [])]
+        with compile_rounds(
+            words, root=self.project.root, home=self.project.home, env=env, folder=self.project.root,
+            note=self.notes.append, **more,
+        ) as (rounds, cells):  # fmt: skip
+            rounds.prepare(cells["toy"]["A"], cells["toy"]["B"], self.directory)
             yield rounds
 
     def rows(self, number: int, side: str) -> list[dict[str, Any]]:
