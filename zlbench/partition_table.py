@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 
 from zlbench.partition_plan import BoundBy, Kind, Lane, Piece, Plan
 from zlbench.text import columns, plural
@@ -11,6 +12,9 @@ COLUMNS = ("card", "op", "shard", "rows", "seconds", "minutes", "kind", "directo
 """Columns of plan.tsv."""
 _SHORT_S = 600.0
 """Below ten minutes a tenth of one is too coarse."""
+_WIDTH = 80
+_HARD = "\0"
+"""Stands for a blank at which no line ends."""
 _SAID = 8
 """Names that are listed in one line."""
 
@@ -43,7 +47,7 @@ def to_text(plan: Plan, *, noun: str = "card") -> list[str]:
         noun: what a lane is here: a card, or with no device a lane.
     """
     unit = "minutes" if plan.timed else "operators' worth"
-    rows = [(lane.card, _amount(plan, lane.seconds), _work(lane)) for lane in plan.lanes]
+    rows = [row for lane in plan.lanes for row in _rows(plan, lane)]
     table = columns((noun, unit, "operators"), rows, right=frozenset({1}))
     return [*table, "", *_guessed(plan), *_sums(plan, noun)]
 
@@ -55,10 +59,12 @@ def _amount(plan: Plan, seconds: float) -> str:
     return f"{seconds / 60:.{2 if plan.critical_path_s < _SHORT_S else 1}f}"
 
 
-def _work(lane: Lane) -> str:
-    if not lane.pieces:
-        return "-"
-    return ", ".join(_named(piece) for piece in lane.pieces)
+def _rows(plan: Plan, lane: Lane) -> Iterator[tuple[str, str, str]]:
+    """The lines of a card: as many as its operators need."""
+    text = ", ".join(_named(piece).replace(" ", _HARD) for piece in lane.pieces) or "-"
+    for number, line in enumerate(textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)):
+        head = ("", "") if number else (lane.card, _amount(plan, lane.seconds))
+        yield (*head, line.replace(_HARD, " "))
 
 
 def _named(piece: Piece) -> str:

@@ -277,6 +277,24 @@ def test_plan_tsv() -> None:
     assert [lane["card"] for lane in plan.to_data(cards=False)["lanes"]] == [None, None]
 
 
+def test_a_long_card_goes_over_several_lines() -> None:
+    plan = make_plan([timed(f"operator_{number}", 60.0) for number in range(30)], cards=["GPU-1", "2"], rounds=1)
+    lines = to_text(plan)
+    assert max(map(len, lines)) <= 100
+    assert lines[1].startswith("GPU-1")
+    assert all(line.startswith(" " * 16) for line in lines[2:4])
+    assert sum(line.count("operator_") for line in lines) == 30
+
+
+def test_shards_and_controls_are_named_as_such() -> None:
+    control = Work(op="c", directory="c", pair_s=1.0, kind=Kind.CONTROL)
+    plan = make_plan([timed("a", 10.0, rows=9, start_up=1.0), control], cards="01", rounds=6)
+    assert [line.split(maxsplit=2)[2] for line in to_text(plan)[1:3]] == [
+        "a 1/2 (5 rows)",
+        "a 2/2 (4 rows), c (control)",
+    ]
+
+
 # The seed's example.
 
 
