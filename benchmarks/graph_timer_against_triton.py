@@ -26,7 +26,7 @@ from zlbench_plugins.timing_card import Card
 
 from zlbench import backend as backends
 
-WARMUP_MS, REP_MS = 25.0, 100.0
+WARMUP_MS, REP_MS = 25.0, 200.0
 SMALL_US = 10.0
 """Kernels below are shown and not judged: placement and launch decide more than the timer does."""
 AGREE = 0.005
