@@ -217,6 +217,38 @@ def test_operators_within_their_share_are_left_whole() -> None:
     assert held(make_plan(work, cards="01", rounds=6)) == [["a", "c"], ["b"]]
 
 
+def cut(name: str, start_up: float, *rows: float) -> Work:
+    costs = tuple(RowCost(name=f"{name}{number}", seconds=row) for number, row in enumerate(rows))
+    return Work(op=name, directory=name, pair_s=start_up + sum(rows), rows=costs)
+
+
+@pytest.mark.parametrize(
+    ("work", "critical"),
+    [
+        # Two shards of b meet on one card, which starts up once for them.
+        pytest.param([cut("a", 1, 5, 9), cut("b", 2, 3, 5, 4)], 11.0, id="shards meet"),
+        # One row of b is as long as two shards of it: only three are shorter.
+        pytest.param([cut("a", 5, 5, 3, 2), cut("b", 0, 7, 3, 7)], 14.0, id="one shard more helps no one"),
+    ],
+)
+def test_finer_shards_where_they_pay(work: list[Work], critical: float) -> None:
+    plan = make_plan(work, cards="012", rounds=1)
+    assert plan.critical_path_s == critical
+    assert all(len({piece.directory for piece in lane.pieces}) == len(lane.pieces) for lane in plan.lanes)
+
+
+def test_shards_that_all_meet_are_the_whole_operator() -> None:
+    plan = make_plan([cut("a", 5), cut("b", 1, 3, 4, 3, 3), cut("c", 0, 1, 9)], cards="012", rounds=1)
+    assert plan.critical_path_s == 10.0
+    assert {piece.label for piece in plan.pieces} == {"a", "b 1/2", "b 2/2", "c"}
+
+
+def test_rows_without_a_time_of_their_pair_cut_nothing() -> None:
+    rows = tuple(RowCost(name=name, seconds=50.0) for name in "xyz")
+    work = [Work(op="a", directory="a", rows=rows), timed("b", 1.0)]
+    assert held(make_plan(work, cards="012", rounds=1)) == [["a"], ["b"], []]
+
+
 def test_rows_that_claim_more_than_their_cells_took() -> None:
     work = Work(op="a", directory="a", pair_s=4.0, rows=tuple(RowCost(name=name, seconds=3.0) for name in "xy"))
     plan = make_plan([work], cards="01", rounds=1)
@@ -244,7 +276,7 @@ def test_missing_times() -> None:
 
 
 def test_extras_come_last_to_the_card_with_the_least_load() -> None:
-    work = [timed("a", 5.0), timed("b", 3.0), timed("big", 9.0, rows=9, extra=True), timed("new", None, extra=True)]
+    work = [timed("a", 5.0), timed("b", 3.0), timed("big", 90.0, rows=9, extra=True), timed("new", None, extra=True)]
     plan = make_plan(work, cards="01", rounds=1)
     assert held(plan) == [["a", "new"], ["b", "big"]]
     assert plan.guessed == ("new",)
