@@ -78,6 +78,8 @@ class CellSpec:
     """Variables of the caller that reach every side and that a compiler or suite may read, ``NAME=value``."""
     quick: bool = False
     """One dtype and one shape only: a first look."""
+    rows: tuple[str, ...] | None = None
+    """Names of the rows to measure; None for all. What is left out is counted as such, and is no lost row."""
     keep_binaries: bool = False
     continued: int = 0
     """How many processes of this cell lost their device before this one: it goes on behind the last started row."""
@@ -96,6 +98,8 @@ class CellSpec:
         values = dict(data)
         for name in ("dtypes", "plugins", "environment"):
             values[name] = tuple(values.get(name) or ())
+        if values.get("rows") is not None:
+            values["rows"] = tuple(values["rows"])
         if values.get("shapes") is not None:
             values["shapes"] = tuple(_tuples(shape) for shape in values["shapes"])
         return cls(**values)
@@ -117,6 +121,8 @@ class CellOutcome:
     rows_ok: int = 0
     rows_failed: int = 0
     rows_not_measured: int = 0
+    rows_left_out: int = 0
+    """Rows that nobody asked for (`CellSpec.rows`)."""
     kernels: int = 0
     convert_layouts: int = 0
     foreign_cache_hits: int = 0

@@ -149,7 +149,7 @@ def _write_shapes(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 def missing_rows(records: CellRecords) -> list[dict[str, Any]]:
     """Announced (dtype, shape) pairs without a row: what a crash or a time limit kept from being measured."""
     found: list[dict[str, Any]] = []
-    done = {(row["op"], row["dtype"], row.get("shape_index")) for row in records.rows}
+    done = {(row["op"], row["dtype"], row.get("shape_index")) for row in (*records.rows, *left_out(records))}
     completed = {event["op"] for event in records.events if event["event"] == "completed"}
     for plan in (event for event in records.events if event["event"] == "planned"):
         hard_coded = any(row["op"] == plan["op"] and row.get("shape_index") == -1 for row in records.rows)
@@ -160,6 +160,11 @@ def missing_rows(records: CellRecords) -> list[dict[str, Any]]:
                 if (plan["op"], dtype, index) not in done:
                     found.append({"op": plan["op"], "dtype": dtype, "shape": shape, "shape_index": index})
     return found
+
+
+def left_out(records: CellRecords) -> list[Mapping[str, Any]]:
+    """Rows that were not asked for, and so not measured."""
+    return [event for event in records.events if event["event"] == "left_out"]
 
 
 def write_not_measured(cell_dir: Path, records: CellRecords, *, state: CellState, detail: str) -> None:
@@ -180,7 +185,8 @@ def row_in_progress(records: CellRecords) -> Mapping[str, Any] | None:
     if not started or "sequence" not in started[-1]:
         return started[-1] if len(started) > len(records.rows) else None
     # A row may be started twice: once more in the process after one that lost its device.
-    return started[-1] if started[-1]["sequence"] not in {row.get("sequence") for row in records.rows} else None
+    ended = {row.get("sequence") for row in (*records.rows, *left_out(records))}
+    return started[-1] if started[-1]["sequence"] not in ended else None
 
 
 def markers(records: CellRecords) -> tuple[str, ...]:
@@ -205,6 +211,7 @@ def outcome(
         rows_ok=ok,
         rows_failed=len(records.rows) - ok,
         rows_not_measured=len(missing_rows(records)),
+        rows_left_out=len(left_out(records)),
         kernels=len(used),
         convert_layouts=sum(cvt_count(path.read_text(encoding="utf-8")) for path in texts),
         foreign_cache_hits=sum(event["event"] == "foreign_cache_hit" for event in records.events),

@@ -35,18 +35,20 @@ class JudgedPair:
 
 
 def judge_pair(
-    pair: Path, *, op: str, axis: Axis | None, stamps: Sequence[str] = (), allow_mismatch: bool = False
-) -> JudgedPair:
+    pair: Path, *, op: str, axis: Axis | None, stamps: Sequence[str] = (), allow_mismatch: bool = False,
+    names: tuple[str, str] = ("A", "B"),
+) -> JudgedPair:  # fmt: skip
     """Judge the cells A and B below `pair`, and withdraw the verdict where they answer different questions.
 
     Args:
         axis: what was declared to differ; None where that is not known any more.
         stamps: patterns of IR attributes beyond the axis' own.
         allow_mismatch: let a difference of caliber stand as a note.
+        names: the directories of the two cells below `pair`.
     """
     patterns = (*(axis.stamps if axis is not None else ()), *stamps)
-    a, b = (SideFacts.read(pair / side, patterns) for side in ("A", "B"))
-    before, after = (read_identity(pair / side) for side in ("A", "B"))
+    a, b = (SideFacts.read(pair / name, patterns) for name in names)
+    before, after = (read_identity(pair / name) for name in names)
     judgement = judge(a, b)
     notes = markers(op, a.outcome, b.outcome)
     # Sides without rows have no conditions to compare: that they have none is the finding.
@@ -59,7 +61,7 @@ def judge_pair(
             judgement = not_comparable(judgement, "; ".join(fatal))
     if axis is not None and is_dead_switch(axis, judgement):
         notes.append(f"SWITCH_NO_IR_DIFF op={op} switch={','.join(switch.name for switch in axis.switches)}")
-    times = read_times(pair, op=op, judgement=judgement)
+    times = read_times(pair, op=op, judgement=judgement, names=names)
     if times is not None:
         notes += drift_notes(times.comparison)
     return JudgedPair(a=a, b=b, judgement=judgement, identity=before, notes=tuple(notes), times=times)

@@ -64,11 +64,13 @@ TIME_COLUMNS = (
 """Columns of screen.tsv; empty with no device."""
 
 
-def read_times(pair_dir: Path, *, op: str, judgement: Judgement) -> PairTimes | None:
+def read_times(
+    pair_dir: Path, *, op: str, judgement: Judgement, names: tuple[str, str] = ("A", "B")
+) -> PairTimes | None:
     """Compare the times of a judged pair; None where nothing was timed, or not under one caliber."""
     if judgement.verdict in (Verdict.NO_ROWS, Verdict.NOT_COMPARABLE):
         return None
-    sides = [RunRows.read(pair_dir / side) for side in ("A", "B")]
+    sides = [RunRows.read(pair_dir / name) for name in names]
     if all(side.compile_only or not side.measured for side in sides):
         return None
     return PairTimes(comparison=compare(*sides, op=op), meaning=meaning(judgement))

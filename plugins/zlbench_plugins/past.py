@@ -15,6 +15,8 @@ class Past:
     """What earlier processes of this cell left, each of which lost its card."""
 
     rows: Sequence[dict[str, Any]] = ()
+    left_out: Sequence[dict[str, Any]] = ()
+    """Rows that nobody asked for, with name and number."""
     uncapturable: frozenset[int] = frozenset()
     """Numbers of rows whose capture cost a process."""
     announced: frozenset[str] = frozenset()
@@ -25,6 +27,7 @@ def read_past(context: CellContext) -> Past:
     events = read_json_lines(context.out_dir / "events.jsonl")
     return Past(
         rows=read_json_lines(context.out_dir / "rows.jsonl"),
+        left_out=[event for event in events if event["event"] == "left_out"],
         uncapturable=frozenset(event["sequence"] for event in events if event["event"] == "capture_poisoned"),
         announced=frozenset(str(event["op"]) for event in events if event["event"] == "planned"),
     )

@@ -28,6 +28,9 @@ from zlbench_plugins.rates import rates, release_memory
 from zlbench_plugins.timing import measure
 
 
+LEFT_OUT = "LEFT_OUT"
+
+
 class RowRunner:
     """Stands in for the suite's `Benchmark.run` in one cell."""
 
@@ -39,7 +42,9 @@ class RowRunner:
         """Number of the next row in this cell, over all its benchmarks."""
         self._started = 0.0
         past = read_past(context) if context.spec.continued else Past()
-        self._kept = past.rows
+        done = (*past.rows, *({**event, "status": LEFT_OUT} for event in past.left_out))
+        self._kept = {int(row["sequence"]): row for row in done}
+        self._named = [str(row.get("row", "")) for row in done]
         self._uncapturable = past.uncapturable
         self._announced = past.announced
 
@@ -50,7 +55,8 @@ class RowRunner:
         for place, dtype in enumerate(dtypes):
             rows = []
             for number, case in enumerate(cases(bench, dtype, self.context.spec.seed)):
-                rows.append(self.row(bench, dtype, case, baseline=wants_baseline(self.context.spec, place, number)))
+                row = self.row(bench, dtype, case, baseline=wants_baseline(self.context.spec, place, number))
+                rows += [] if row["status"] == LEFT_OUT else [row]
                 del case  # else the inputs of two rows would fill the card while the next are built
             harness_table.show(bench, dtype, self.context.spec, rows)
             failed += sum(row["status"] != "SUCCESS" for row in rows)
@@ -111,9 +117,12 @@ class RowRunner:
         return self._sequence - 1
 
     def row(self, bench: Any, dtype: Any, case: Case, *, baseline: bool) -> dict[str, Any]:
-        """Measure one row, or take it from the process before; it is on the disk before the next begins."""
+        """Measure one row, or take it from the process before; it is on the disk before the next begins.
+
+        One that is none of those asked for comes back unmeasured, as `LEFT_OUT`.
+        """
         sequence = self._next()
-        if sequence < len(self._kept):
+        if sequence in self._kept:
             return self._kept[sequence]
         name = inputs.dtype_name(dtype)
         record: dict[str, Any] = {
@@ -133,6 +142,9 @@ class RowRunner:
             args, kwargs = bench.unpack_to_args_kwargs(case.value)
             described = inputs.identity(args, kwargs)
             record |= {"label": inputs.label(described), "input": described, "row": self._name(bench, name, described)}
+            if self.context.spec.rows is not None and record["row"] not in self.context.spec.rows:
+                self.context.events.append({"event": "left_out", **record})
+                return {**record, "status": LEFT_OUT}
             self.context.row = record["row"]
             capture = sequence not in self._uncapturable
             result = measure(self.context, bench, self._suite, args, kwargs, capture=capture, baseline=baseline)
@@ -170,7 +182,7 @@ class RowRunner:
         """Identity of a row, equal on both sides; equal inputs in one table are told apart by their order."""
         name = f"{bench.op_name}|{dtype}|{inputs.digest(described)}"
         if name not in self._counts:
-            self._counts[name] = sum(str(row.get("row", "")).partition("#")[0] == name for row in self._kept)
+            self._counts[name] = sum(known.partition("#")[0] == name for known in self._named)
         self._counts[name] += 1
         return f"{name}#{self._counts[name]}" if self._counts[name] > 1 else name
 

@@ -124,7 +124,7 @@ class LocalEngine:
 
     def run(
         self, cells: Sequence[CellSpec], *, jobs: int, begin: Callable[[CellSpec], None] = lambda _: None,
-        tick: Callable[[], None] = lambda: None,
+        tick: Callable[[], None] = lambda: None, keep: bool = False,
     ) -> Iterator[CellEnd]:  # fmt: skip
         """Run every cell and yield each as it ends; whatever happens, no process of ours is alive afterwards.
 
@@ -132,8 +132,11 @@ class LocalEngine:
             jobs: cells at a time over all sides; 1 where a card is measured.
             begin: told of a cell right before it is started; may make its directory.
             tick: called at least twice a second.
+            keep: leave the workers alive for the next call where this one ends well; `close` ends them.
         """
         self._jobs, self._begin = max(1, jobs), begin
+        self._drop_dead()
+        whole = False
         for number, cell in enumerate(cells):
             self._lanes[cell.side].queue.append(cell)
             self._number[cell.cell] = number
@@ -143,8 +146,17 @@ class LocalEngine:
                 self._dispatch()
                 yield from self._turn()
                 tick()
+            whole = True
         finally:
-            self.close()
+            if not (keep and whole):
+                self.close()
+
+    def _drop_dead(self) -> None:
+        """A worker that died between two calls takes no cell along: another is started in its place."""
+        for lane in self._lanes.values():
+            if lane.resident is not None and not lane.resident.alive:
+                resident, lane.resident, lane.ready = lane.resident, None, False
+                resident.terminate(grace_s=0.0)
 
     def close(self) -> None:
         """End all workers and whatever their cells started."""

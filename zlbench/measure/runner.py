@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,6 +67,7 @@ class CellRunner:
         self._watch = CardWatch(request.backend, os.environ, request.devices, on_note)
         self._jobs = jobs
         self._pending: list[Future[Finished]] = []
+        self._pool: ThreadPoolExecutor | None = None
         self.coster = Coster(prepared.tools())
 
     def run(self, cells: Iterable[CellSpec]) -> None:
@@ -84,27 +85,43 @@ class CellRunner:
                 self._on_finished(Finished(spec=spec, outcome=known, reused=True))
             else:
                 missing.append(spec)
-        with ExitStack() as stack:
-            if missing:
-                directory = Path(os.path.commonpath([spec.out_dir for spec in missing]))
-                wait_s = float(self._request.resolved.value("wait_for_card"))
-                stack.enter_context(self._watch.watching(directory, wait_s=wait_s))
-            stack.enter_context(terminable())
-            pool = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish"))
-            try:
-                suspects = self._run_cells(missing, pool, self._jobs)
-                # Alone, whoever kills its worker is found, and the others get their rows.
-                self._run_cells(suspects, pool, 1)
-            except KeyboardInterrupt:
-                self._collect(wait=True)
-                raise
+        directory = Path(os.path.commonpath([spec.out_dir for spec in missing])) if missing else None
+        with self.session(directory):
+            suspects = self._run_cells(missing, self._jobs)
+            # Alone, whoever kills its worker is found, and the others get their rows.
+            self._run_cells(suspects, 1)
         keep = any(spec.keep_binaries for spec in planned)
         self.coster.add([Path(spec.out_dir) for spec in planned], keep_binaries=keep)
 
-    def _run_cells(self, cells: Sequence[CellSpec], pool: ThreadPoolExecutor, jobs: int) -> list[CellSpec]:
+    @contextmanager
+    def session(self, directory: Path | None) -> Iterator[None]:
+        """Have the card to ourselves, and workers that stay from one `measure` to the next, inside the block.
+
+        Args:
+            directory: where results go; None where nothing is left to measure.
+        """
+        with ExitStack() as stack:
+            if directory is not None:
+                wait_s = float(self._request.resolved.value("wait_for_card"))
+                stack.enter_context(self._watch.watching(directory, wait_s=wait_s))
+            stack.enter_context(terminable())
+            self._pool = stack.enter_context(ThreadPoolExecutor(max_workers=1, thread_name_prefix="finish"))
+            stack.callback(self._engine.close)
+            try:
+                yield
+            except KeyboardInterrupt:
+                self._collect(wait=True)
+                raise
+
+    def measure(self, cells: Sequence[CellSpec]) -> None:
+        """Run these cells in their order, one at a time, inside a `session`; all are finished on return."""
+        self._run_cells(cells, 1, keep=True)
+
+    def _run_cells(self, cells: Sequence[CellSpec], jobs: int, *, keep: bool = False) -> list[CellSpec]:
         """Run cells and report them as they finish; returns those whose worker died while several were running."""
-        suspects = []
-        for end in self._engine.run(cells, jobs=jobs, begin=self._begin, tick=self._tick):
+        assert self._pool is not None
+        pool, suspects = self._pool, []
+        for end in self._engine.run(cells, jobs=jobs, begin=self._begin, tick=self._tick, keep=keep):
             if end.worker_died and end.beside_others:
                 suspects.append(end.spec)
                 continue
