@@ -25,6 +25,7 @@ from zlbench.errors import DISK_FULL_EXIT
 from zlbench.measure.cardwatch import CardWatch
 from zlbench.measure.identity import SuiteFacts, write_identity
 from zlbench.measure.prepare import Prepared
+from zlbench.measure.replays import still_replays
 from zlbench.measure.request import Request
 from zlbench.process import terminable
 
@@ -77,11 +78,13 @@ class CellRunner:
             ZlbenchError: the disk is full, a worker cannot be started, or another zlbench measures on the card;
                 finished cells are kept.
         """
-        missing = []
+        missing: list[CellSpec] = []
         planned = list(cells)
         for spec in planned:
             known = finished_outcome(Path(spec.out_dir))
-            if known is not None:
+            # A side that chooses anew takes the one that replays it along.
+            anew = any(spec.replay_from == other.out_dir for other in missing)
+            if known is not None and not anew and still_replays(spec):
                 self._on_finished(Finished(spec=spec, outcome=known, reused=True))
             else:
                 missing.append(spec)
