@@ -27,7 +27,6 @@ from zlbench_plugins.past import Past, read_past
 from zlbench_plugins.rates import rates, release_memory
 from zlbench_plugins.timing import measure
 
-
 LEFT_OUT = "LEFT_OUT"
 
 
