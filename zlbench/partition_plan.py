@@ -155,14 +155,15 @@ class Plan:
                     "lane": lane.card,
                     "card": lane.card if cards else None,
                     "seconds": round(lane.seconds, 3) if self.timed else None,
-                    "ops": [_op(piece, timed=self.timed) for piece in lane.pieces],
+                    "ops": [piece_data(piece, timed=self.timed) for piece in lane.pieces],
                 }
                 for lane in self.lanes
             ],
         }
 
 
-def _op(piece: Piece, *, timed: bool) -> dict[str, Any]:
+def piece_data(piece: Piece, *, timed: bool = True) -> dict[str, Any]:
+    """Plain data of a piece."""
     return {
         "op": piece.op, "dir": piece.directory, "kind": piece.kind.value,
         "seconds": round(piece.seconds, 3) if timed else None,
@@ -172,10 +173,11 @@ def _op(piece: Piece, *, timed: bool) -> dict[str, Any]:
 
 def lanes_of(data: Mapping[str, Any]) -> tuple[Lane, ...]:
     """The lanes of `Plan.to_data`, of a partition.json or of a repeat.json; without times every second is 0."""
-    return tuple(Lane(card=str(lane["lane"]), pieces=tuple(map(_piece, lane["ops"]))) for lane in data["lanes"])
+    return tuple(Lane(card=str(lane["lane"]), pieces=tuple(map(piece_of, lane["ops"]))) for lane in data["lanes"])
 
 
-def _piece(data: Mapping[str, Any]) -> Piece:
+def piece_of(data: Mapping[str, Any]) -> Piece:
+    """Rebuild from `piece_data`; without a time its seconds are 0."""
     rows = data["rows"]
     return Piece(
         op=data["op"], directory=data["dir"], kind=Kind(data["kind"]), seconds=data["seconds"] or 0.0,

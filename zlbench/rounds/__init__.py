@@ -1,0 +1,1 @@
+"""Repeated rounds: what is measured, in which order, until when, and what became of it."""
