@@ -7,7 +7,8 @@ read, and the generator is started again behind the shape that failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,10 +70,41 @@ class Case:
     error: Exception | None = None
 
 
-def cases(bench: Any, dtype: Any, seed: int) -> Iterator[Case]:
-    """Yield every input case of `bench` for `dtype`; `bench.shapes` is restored at the end."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Begin:
+    """Where to go on behind rows that an earlier process of the cell has measured."""
+
+    loop: int = 1
+    shape: int = 0
+    known: int = 0
+    """Inputs from there on that belong to rows that are known; they are built, since those behind come after them."""
+
+
+def begin_behind(rows: Sequence[Mapping[str, Any]]) -> Begin:
+    """Go on behind the last of a table's rows, without building the inputs of earlier shapes again.
+
+    A shape whose inputs cost the card must not be built a second time.
+    """
+    loop, last = 1, -1
+    for row in rows:
+        index = row.get("shape_index")
+        if not isinstance(index, int) or index < 0:
+            return Begin(known=len(rows))  # inputs of its own, which are known by their number alone
+        loop, last = loop + (index < last), index
+    if not rows:
+        return Begin()
+    if rows[-1].get("phase") == "inputs":
+        return Begin(loop=loop, shape=last + 1)
+    backwards = (row["shape_index"] for row in reversed(rows))
+    return Begin(
+        loop=loop, shape=last, known=sum(1 for _ in itertools.takewhile(lambda index: index == last, backwards))
+    )
+
+
+def cases(bench: Any, dtype: Any, seed: int, begin: Begin | None = None) -> Iterator[Case]:
+    """Yield every input case of `bench` for `dtype` from `begin` on; `bench.shapes` is restored at the end."""
     shapes = list(bench.shapes or ())
-    place = (1, 0)
+    place = (1, 0) if begin is None else (begin.loop, begin.shape)
     try:
         while True:
             tracked = TrackedShapes(shapes, loop=place[0], start=place[1], seed=seed)

@@ -20,12 +20,12 @@ from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
 from zlbench_plugins import harness_table, inputs, own_loop
 from zlbench_plugins.canary import wants_baseline
 from zlbench_plugins.capture_errors import CapturePoisonedError
-from zlbench_plugins.cases import Case, cases
+from zlbench_plugins.cases import Case, begin_behind, cases
 from zlbench_plugins.context import CellContext, current
 from zlbench_plugins.failures import FailureKind, classify, one_line
 from zlbench_plugins.past import Past, read_past
 from zlbench_plugins.rates import rates, release_memory
-from zlbench_plugins.timing import measure
+from zlbench_plugins.timing import lost_or_failed, measure
 
 LEFT_OUT = "LEFT_OUT"
 
@@ -52,11 +52,15 @@ class RowRunner:
         dtypes = self.configure(bench)
         failed = 0
         for place, dtype in enumerate(dtypes):
-            rows = []
-            for number, case in enumerate(cases(bench, dtype, self.context.spec.seed)):
-                row = self.row(bench, dtype, case, baseline=wants_baseline(self.context.spec, place, number))
-                rows += [] if row["status"] == LEFT_OUT else [row]
+            rows = self._take_kept(bench, dtype)
+            begin = begin_behind(rows)
+            first = len(rows) - begin.known
+            for number, case in enumerate(cases(bench, dtype, self.context.spec.seed, begin), start=first):
+                if number >= first + begin.known:
+                    baseline = wants_baseline(self.context.spec, place, number)
+                    rows.append(self.row(bench, dtype, case, baseline=baseline))
                 del case  # else the inputs of two rows would fill the card while the next are built
+            rows = [row for row in rows if row["status"] != LEFT_OUT]
             harness_table.show(bench, dtype, self.context.spec, rows)
             failed += sum(row["status"] != "SUCCESS" for row in rows)
         self.context.events.append({"event": "completed", "op": bench.op_name})
@@ -101,15 +105,27 @@ class RowRunner:
             return ""
         said = f"{bench.op_name} does not take {', '.join(refused)} (takes {', '.join(known)})"
         for dtype in refused:
+            sequence = self._next()
+            if sequence in self._kept:
+                continue
             self.context.begin_row()
             self.context.end_row(
                 {
                     "op": bench.op_name, "dtype": dtype, "shape": None, "shape_index": None, "origin": "dtypes",
-                    "sequence": self._next(), "status": "FAILED", "failure": FailureKind.DTYPE.value,
+                    "sequence": sequence, "status": "FAILED", "failure": FailureKind.DTYPE.value,
                     "phase": "dtypes", "error": said,
                 }
             )  # fmt: skip
         return said
+
+    def _take_kept(self, bench: Any, dtype: Any) -> list[dict[str, Any]]:
+        """The rows of a table that earlier processes of this cell have measured, in order."""
+        taken: list[dict[str, Any]] = []
+        table = (bench.op_name, inputs.dtype_name(dtype))
+        while (row := self._kept.get(self._sequence)) is not None and (row["op"], row["dtype"]) == table:
+            taken.append(row)
+            self._next()
+        return taken
 
     def _next(self) -> int:
         self._sequence += 1
@@ -135,9 +151,9 @@ class RowRunner:
         self._started = time.perf_counter()
         self.context.begin_row()
         self.context.events.append({"event": "started", **record})
-        if case.error is not None:
-            return self._finish(record, case.error, phase="inputs")
         try:
+            if case.error is not None:
+                raise case.error
             args, kwargs = bench.unpack_to_args_kwargs(case.value)
             described = inputs.identity(args, kwargs)
             record |= {"label": inputs.label(described), "input": described, "row": self._name(bench, name, described)}
@@ -149,12 +165,13 @@ class RowRunner:
             result = measure(self.context, bench, self._suite, args, kwargs, capture=capture, baseline=baseline)
             record |= asdict(result)
             record |= rates(self.context, bench, args, kwargs, result)
-        except CapturePoisonedError as error:
-            # The process is of no use any more. A fresh one measures this row without a graph.
-            self.context.events.append({"event": "capture_poisoned", "sequence": sequence, "error": one_line(error)})
-            _leave(error)
         except Exception as error:  # noqa: BLE001 - whatever an operator raises costs this row alone
-            return self._finish(record, error, phase="measure")
+            told = lost_or_failed(self.context, error)
+            if isinstance(told, CapturePoisonedError):
+                # The process is of no use any more. A fresh one measures this row again.
+                self.context.events.append({"event": "capture_poisoned", "sequence": sequence, "error": one_line(told)})
+                _leave(told)
+            return self._finish(record, told, phase="measure" if case.error is None else "inputs")
         return self._finish(record, None, phase="")
 
     def _finish(self, record: dict[str, Any], error: Exception | None, *, phase: str) -> dict[str, Any]:

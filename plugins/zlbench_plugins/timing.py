@@ -105,6 +105,24 @@ def measure(
     )
 
 
+def lost_or_failed(context: CellContext, error: Exception) -> Exception:
+    """What an error of a row outside of any timer means: the card may be lost since, and then says so when asked.
+
+    Returns the error itself where the card answers, or where there is none.
+    """
+    if context.spec.timer == Timer.COMPILE.value or isinstance(error, DeviceLostError | CapturePoisonedError):
+        return error
+    backend = backends.get(context.spec.backend)
+    card = _card(context, backend)
+    if card is None:
+        return error
+    try:
+        raise_if_unusable(backend, error, card.answers, phase=None)
+    except (DeviceLostError, CapturePoisonedError) as told:
+        return told
+    return error
+
+
 def _independent(context: CellContext, bench: Any) -> bool:
     """Whether the baseline that has just run is something else than the operator; its launches are not the row's."""
     launched, context.launches = bool(context.launches), {}

@@ -54,3 +54,24 @@ def test_rows_that_were_finished_are_not_measured_again(project: ToyProject, env
     assert set(calls) == {row["dtype"] + ":" + str(row["shape"][0]) for row in rows_of(project, "B") if "label" in row} - {
         "float16:3", "float32:3"
     }  # fmt: skip
+
+
+def test_inputs_that_cost_the_card_cost_their_row_alone(project: ToyProject, env: dict[str, str]) -> None:
+    project.trouble({"at": "inputs", "op": "toy", "dtype": "float16", "shape": 2, "do": "lose_device", "compiler": "y"})
+    project.run("screen", "toy", "--backend", "fakecard", env=env)
+    rows = rows_of(project, "B")
+    failed = [(row["dtype"], row["shape"], row["failure"]) for row in rows if row["status"] != "SUCCESS"]
+    assert failed == [("float16", [2, 64], "DEVICE_LOST")]
+    assert [row["shape"] for row in rows] == [row["shape"] for row in rows_of(project, "A")]
+
+
+def test_two_losses_and_an_ordinary_failure_between(project: ToyProject, env: dict[str, str]) -> None:
+    project.trouble(
+        {**AT_S3, "shape": 2}, {**AT_S3, "shape": 3, "do": "error"}, {**AT_S3, "shape": 4, "dtype": "float16"},
+    )  # fmt: skip
+    project.run("run", "toy", "--backend", "fakecard", "--build", "x", env=env)
+    (run_dir,) = project.runs.glob("toy_*")
+    rows = lines(run_dir / "rows.jsonl")
+    assert [row["sequence"] for row in rows] == list(range(10))
+    assert [row.get("failure") for row in rows] == [None, "DEVICE_LOST", "ERROR", "DEVICE_LOST", *[None] * 6]
+    assert len({row["row"] for row in rows}) == 10
