@@ -107,6 +107,16 @@ def test_what_is_complete_is_not_measured_again(lab: Lab) -> None:
     assert len(lab.rows(2, "A")) == len(lab.rows(2, "B")) == 1
 
 
+def test_renewed_sides_go_on_in_fresh_processes(lab: Lab) -> None:
+    with lab.rounds() as rounds:
+        before = rounds.items
+        rounds.round(1)
+        assert rounds.renew() == before
+        done = rounds.round(2)
+    assert all(one.readings for one in done.taken)
+    assert len({line["pid"] for line in lab.project.journal()}) == 4
+
+
 def test_settled_items_are_left_out(lab: Lab) -> None:
     with lab.rounds(quick=False) as rounds:
         half, single = rounds.items.common

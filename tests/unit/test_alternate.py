@@ -136,3 +136,14 @@ def test_a_side_that_cannot_be_made_ready_again_is_given_up_too() -> None:
     assert taken["y", "A"].state is CellState.CRASH
     assert "died in its preparation" in taken["y", "A"].error
     assert taken["y", "B"].state is CellState.OK
+
+
+def test_sides_that_were_renewed_are_not_made_ready_twice_and_strikes_stay() -> None:
+    pair = Pair(a={"deadly": frozenset("x")})
+    pair.round(1, "x")
+    pair.alternation.renewed()
+    pair.round(2, "x")
+    assert "A:again" not in pair.log
+    pair.alternation.renewed()
+    (_, a) = sorted(pair.round(3, "x"), key=lambda one: one.side, reverse=True)
+    assert a.error.startswith("not tried")

@@ -100,6 +100,10 @@ class Alternation:
         self.given_up: dict[str, SideLostError] = {}
         """Sides that had to be made ready too often."""
 
+    def renewed(self) -> None:
+        """Note that every side has been made ready by somebody else; what items have cost still counts."""
+        self._lost.clear()
+
     def round(self, number: int, items: Sequence[str]) -> Iterator[Taken]:
         """Measure every item once on each side and tell each result as it comes."""
         first, second = order(number)

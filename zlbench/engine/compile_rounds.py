@@ -118,13 +118,16 @@ class CompileRounds:
         """
         with store.clear_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
+        # What an operator's items have cost so far is not forgotten when its sides are renewed.
+        if directory != self._directory:
+            self._alternation = Alternation(self._sides, turns=self._turns, say=self._note)
+        self._alternation.renewed()
         self._directory = directory
-        self._alternation = Alternation(self._sides, turns=self._turns, say=self._note)
         ready: dict[str, Prepared] = {}
         lost: dict[str, str] = {}
         for label, spec in (("A", spec_a), ("B", spec_b)):
             side = self._sides[label]
-            side.spec = _resident_spec(spec, directory / f"prepare_{label}")
+            side.asked, side.spec = spec, _resident_spec(spec, directory / f"prepare_{label}")
             found = self._make_ready(side)
             if isinstance(found, Prepared):
                 ready[label] = found
@@ -168,6 +171,17 @@ class CompileRounds:
         outcomes = {label: cell.finish(self._alternation.given_up.get(label)) for label, cell in cells.items()}
         return Round(number=number, outcomes=outcomes, taken=tuple(taken))
 
+    def renew(self) -> Items:
+        """Go on in fresh processes, workers included: what one process adds to every value of a side ends with it.
+
+        A side that cannot be made ready is in `Items.lost`, as after `prepare`.
+        """
+        specs = [self._sides[label].asked for label in ("A", "B")]
+        if specs[0] is None or specs[1] is None:
+            raise UsageError("there is no operator yet whose sides could be renewed")
+        self.close()
+        return self.prepare(specs[0], specs[1], self._directory)
+
     def _check(self, side: str, observed: Mapping[str, object]) -> None:
         check_imported(side, self._builds.manifests[side], Observed.from_dict(dict(observed)))
 
@@ -202,7 +216,9 @@ class _OneSide:
 
     def __init__(self, resident: ResidentSide, limits_s: Mapping[str, float]) -> None:
         self.resident = resident
+        self.asked: CellSpec | None = None
         self.spec: CellSpec | None = None
+        """The same in its own directory."""
         self._limits_s = limits_s
 
     @property
