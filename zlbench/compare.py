@@ -234,8 +234,9 @@ def _excluded(
         found = Exclusion.L2_MISMATCH, _sides(left.get("l2", a.l2), right.get("l2", b.l2))
     elif text := _unlike(left.get("replay_fallback"), right.get("replay_fallback")):
         found = Exclusion.REPLAY_FALLBACK, text
-    elif None not in (left.get("config"), right.get("config")) and left["config"] != right["config"]:
-        found = Exclusion.CONFIG_MISMATCH, _sides(left["config"], right["config"])
+    elif left.get("config") != right.get("config"):
+        # Where one side says nothing, no tuner was asked there: it ran on a config that nobody saw.
+        found = Exclusion.CONFIG_MISMATCH, _sides(*(row.get("config") or "unknown" for row in (left, right)))
     return None if found is None else Excluded(row=described(left), reason=found[0], note=found[1])
 
 

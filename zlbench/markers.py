@@ -118,7 +118,7 @@ _REFUSALS: dict[str, _Entry] = {
         "The difference would be that of the cache; the row is excluded.",
         "Give both sides the same --l2."),
     "CONFIG_MISMATCH": (
-        "The sides ran this row with different autotune configs.",
+        "The sides ran this row with different autotune configs, or one of them on a config that nobody saw.",
         "The difference would be that between configs; the row is excluded.",
         "Let B replay A's record; see which kernel in autotune_records of both sides."),
     "INVALID_LATENCY": (

@@ -172,6 +172,7 @@ def pytest_collection_modifyitems() -> None:
     if _hooks is not None:
         _hooks.install()
         tuner_database.wait_for_database(current())
+        tuner_database.ask_in_every_row(current())
 
 
 def pytest_runtest_setup() -> None:

@@ -253,6 +253,7 @@ def pytest_collection_modifyitems() -> None:
         # What is tuned anew is timed anew: times of a database are another run's, or another compiler's.
         tuner_database.hide_stored_times(current())
         tuner_database.wait_for_database(current())
+        tuner_database.ask_in_every_row(current())
 
 
 def pytest_runtest_setup() -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -68,6 +69,8 @@ class CellContext:
         """Launches of the row in progress, by kernel id."""
         self.row = ""
         """Name of the row in progress, empty until its inputs are known."""
+        self.before_row: list[Callable[[], None]] = []
+        """What plugins do before every row."""
         self.grid: tuple[int, int, int] | None = None
         """Grid of the launch in progress, where the launcher tells it."""
         self.sweeping = False
@@ -88,6 +91,8 @@ class CellContext:
         self.launches = {}
         self.tuned, self.tuned_anew = {}, {}
         self.row = ""
+        for act in self.before_row:
+            act()
 
     def launched(self, kernel: str, grid: tuple[int, ...] | None) -> None:
         """Count one launch of a kernel for the row in progress; those of a sweep are not the row's."""

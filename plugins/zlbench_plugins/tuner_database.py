@@ -1,7 +1,9 @@
-"""What LibTuner and LibEntry share with other processes: a database of winners and times, and locks."""
+"""What LibTuner and LibEntry keep beyond a row or a process: a database of winners and times, locks, and compiled
+kernels that are launched with no tuner asked."""
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import threading
@@ -27,19 +29,64 @@ def libentry_modules() -> Iterator[Any]:
             yield module
 
 
+_early: list[Any] = []
+"""Entries that were made before this process was forked into a cell: the collector does not list them there."""
+
+
 def own_locks() -> int:
     """Give every LibEntry that was made so far a lock of this process; returns how many there are.
 
     Its own lies in memory that forked processes share: a cell that is killed while it holds one would leave every cell
     after it waiting for ever.
     """
-    classes = tuple({module.LibEntry for module in libentry_modules() if hasattr(module, "LibEntry")})
-    # By type alone: to look further into somebody's object can run its code.
-    entries = [one for one in gc.get_objects() if issubclass(type(one), classes)] if classes else []
-    for entry in entries:
+    _early[:] = _entries()
+    for entry in _early:
         if hasattr(entry, "lock"):
             entry.lock = threading.Lock()
-    return len(entries)
+    return len(_early)
+
+
+def _entry_classes() -> tuple[type[Any], ...]:
+    modules = [module for name, module in list(sys.modules.items()) if is_libentry(name)]
+    return tuple({module.LibEntry for module in modules if hasattr(module, "LibEntry")})
+
+
+def _entries() -> list[Any]:
+    classes = _entry_classes()
+    # By type alone: to look further into somebody's object can run its code.
+    return [one for one in gc.get_objects() if issubclass(type(one), classes)] if classes else []
+
+
+def ask_in_every_row(context: CellContext) -> None:
+    """Have every LibEntry forget its kernels before each row, so that its tuner is asked in every row.
+
+    It keeps them by the types alone of arguments that are not specialized, and launches them itself: a later row would
+    run on the config of an earlier one, whatever its tuner or a record has for it, and nobody would see which.
+    """
+    for cls in _entry_classes():
+        if hasattr(cls.__init__, "by_zlbench"):
+            continue
+        made = {id(entry): entry for entry in (*_early, *_entries()) if type(entry) is cls}
+        known = list(made.values())
+        context.patches.set(cls, "__init__", _noting(cls.__init__, known))
+        context.before_row.append(functools.partial(_forget_kernels, known))
+
+
+def _noting(original: Callable[..., None], known: list[Any]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        known.append(self)
+
+    init.by_zlbench = True  # type: ignore[attr-defined]
+    return init
+
+
+def _forget_kernels(entries: list[Any]) -> None:
+    for entry in entries:
+        for cache in (*getattr(entry, "kernel_cache", ()), getattr(entry, "_cpu_cache", None)):
+            if cache:
+                cache.clear()
 
 
 def hide_stored_times(context: CellContext) -> None:

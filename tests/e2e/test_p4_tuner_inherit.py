@@ -115,7 +115,7 @@ def test_a_sweep_without_any_time_is_marked_and_not_replayed(project: TunedProje
     assert (b / "run.log").read_text().count("AUTOTUNE_REPLAY_FALLBACK reason=tune_all_failed") == 2
 
 
-@pytest.mark.parametrize("op", ["tuned", "stock"])
+@pytest.mark.parametrize("op", ["tuned", "stock", "entry"])
 def test_in_a_screen_b_replays_what_a_recorded(project: TunedProject, op: str) -> None:
     ended = project.run("screen", op)
     assert ended.code == 0, ended.text
@@ -127,14 +127,15 @@ def test_in_a_screen_b_replays_what_a_recorded(project: TunedProject, op: str) -
     assert [identity["autotune_mode"] for identity in identities] == ["record", "replay"]
     assert len({identity["autotune_source"] for identity in identities}) == 1
     assert {identity["flagtree_aabs"] for identity in identities} == {"0"}
-    rows = [[row["config"] for row in lines(cell / "rows.jsonl")] for cell in (a, b)]
+    rows = [[row.get("config") for row in lines(cell / "rows.jsonl")] for cell in (a, b)]
+    assert None not in rows[0]
     assert rows[0] == rows[1]
     assert "AUTOTUNE_REPLAY_FALLBACK" not in ended.text
     # Only the winner was used; what the sweep tried stands in the index.
     assert [line.split("\t")[2] for line in (a / "ttgir/index.tsv").read_text().splitlines()[1:]].count("used") == 1
 
 
-@pytest.mark.parametrize("op", ["tuned", "stock"])
+@pytest.mark.parametrize("op", ["tuned", "stock", "entry"])
 def test_a_config_that_b_cannot_run_is_tuned_anew_and_said(project: TunedProject, op: str) -> None:
     project.toy.table(too_large={"y": [64]})
     ended = project.run("screen", op)
@@ -145,7 +146,7 @@ def test_a_config_that_b_cannot_run_is_tuned_anew_and_said(project: TunedProject
     b = project.toy.screen / op / "B"
     assert blocks(replayed(b)) == [512, 512]
     assert {(line["outcome"], line["reason"]) for line in replayed(b)} == {("miss", "compile_failed")}
-    assert {row["replay_fallback"] for row in lines(b / "rows.jsonl")} == {f"{op}_kernel compile_failed"}
+    assert {row.get("replay_fallback") for row in lines(b / "rows.jsonl")} == {f"{op}_kernel compile_failed"}
     (operator,) = data(project.toy.screen / "screen.json")["operators"]
     assert operator["verdict"] == "IR_CHANGED"
     assert f"the config of {op}_kernel was not replayed but tuned anew" in operator["reason"]

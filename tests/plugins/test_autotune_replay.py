@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import json
 import math
 import multiprocessing
@@ -385,3 +387,37 @@ def test_a_lock_that_a_killed_cell_held_is_not_waited_for(monkeypatch: pytest.Mo
     assert tuner_database.own_locks() == 1
     with entry.lock:
         assert entry.lock.locked()
+
+
+def test_an_entry_forgets_its_kernels_before_each_row(
+    monkeypatch: pytest.MonkeyPatch, triton: type[Autotuner], tmp_path: Path
+) -> None:
+    class LibEntry:
+        def __init__(self, tuner: Any) -> None:
+            self.tuner, self.kernel_cache = tuner, ({}, {})
+
+        def run(self, number: int) -> Any:
+            if "i32" not in self.kernel_cache[0]:
+                self.kernel_cache[0]["i32"] = self.tuner.run(number)
+            return self.kernel_cache[0]["i32"]
+
+    module = ModuleType("suite.utils.libentry")
+    module.LibEntry = LibEntry  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "suite.utils.libentry", module)
+    early = LibEntry(triton([2.0, 1.0], name="early"))
+    tuner_database.own_locks()
+    gc.freeze()  # as the process does that cells are forked from
+    try:
+        cell = Cell(tmp_path, "record")
+        tuner_database.ask_in_every_row(cell.context)
+        tuner_database.ask_in_every_row(cell.context)
+        late = LibEntry(triton([2.0, 1.0], name="late"))
+        for number in (1, 2):
+            cell.row(f"r{number}", *[functools.partial(entry.run, number) for entry in (early, late)] * 2)
+        cell.end()
+    finally:
+        gc.unfreeze()
+    assert [(line["row"], line["kernel"], line["key"]) for line in cell.records()] == [
+        ("r1", "early", [1]), ("r1", "late", [1]), ("r2", "early", [2]), ("r2", "late", [2]),
+    ]  # fmt: skip
+    assert all(row["config"] for row in cell.rows())

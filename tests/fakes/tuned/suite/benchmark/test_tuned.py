@@ -12,3 +12,7 @@ def test_tuned():
 
 def test_stock():
     base.Benchmark(op_name="stock", torch_op=toygems.reference, gems_op=OPERATORS["stock"]).run()
+
+
+def test_entry():
+    base.Benchmark(op_name="entry", torch_op=toygems.reference, gems_op=OPERATORS["entry"]).run()

@@ -4,7 +4,7 @@ import math
 
 import triton
 from toygems import fold, journal, table, trouble
-from toygems.utils.libentry import LibTuner
+from toygems.utils.libentry import LibEntry, LibTuner
 from triton.runtime.autotuner import Autotuner, Config, OutOfResources
 from triton.toy import Kernel
 
@@ -41,11 +41,10 @@ class TunedKernel:
         return [math.inf if time == "inf" else time] * len(quantiles)
 
 
-def operator(name, tuner):
+def operator(name, tuner, wrap=lambda tuned: tuned):
     kernel = TunedKernel(f"{name}_kernel")
-    tuned = tuner(
-        kernel, kernel.arg_names, [Config({"BLOCK": block}) for block in BLOCKS], ["n", "dtype"], kernel.bench
-    )
+    configs = [Config({"BLOCK": block}) for block in BLOCKS]
+    tuned = wrap(tuner(kernel, kernel.arg_names, configs, ["n", "dtype"], kernel.bench))
 
     def call(array, **_kwargs):
         trouble("call", name, array.dtype, array.shape[0])
@@ -55,4 +54,8 @@ def operator(name, tuner):
     return call
 
 
-OPERATORS = {"tuned": operator("tuned", LibTuner), "stock": operator("stock", Autotuner)}
+OPERATORS = {
+    "tuned": operator("tuned", LibTuner),
+    "stock": operator("stock", Autotuner),
+    "entry": operator("entry", LibTuner, LibEntry),
+}

@@ -134,3 +134,20 @@ class LibTuner(Autotuner):
         result = self.fn.run(*args, **kwargs, **config.all_kwargs())
         self.nargs = None
         return result
+
+
+class LibEntry:
+    """Keeps what was launched, with its config, and launches it again by itself; numbers count by their type alone."""
+
+    def __init__(self, fn):
+        self.fn = fn
+        self.kernel_cache = ({},)
+        self._cpu_cache = {}
+
+    def run(self, n, dtype):
+        cache, key = self.kernel_cache[0], (type(n), dtype)
+        if key in cache:
+            self.fn.fn.run(n, dtype, **cache[key])
+            return
+        self.fn.run(n, dtype)
+        cache[key] = self.fn.best_config.all_kwargs()
