@@ -212,6 +212,10 @@ def test_a_start_up_that_eats_the_gain_keeps_it_whole() -> None:
     ]
 
 
+def test_half_a_percent_is_not_worth_a_shard() -> None:
+    assert held(make_plan([timed("a", 10.0, rows=2, start_up=9.9)], cards="01", rounds=6)) == [["a"], []]
+
+
 def test_operators_within_their_share_are_left_whole() -> None:
     work = [timed(name, 5.0, rows=9) for name in "abc"]
     assert held(make_plan(work, cards="01", rounds=6)) == [["a", "c"], ["b"]]
