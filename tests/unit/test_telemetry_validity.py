@@ -19,7 +19,7 @@ REASONS = ("sw_power_cap", "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slo
 MARKERS = (
     ("DEVICE_LOST", "row=float16 [1] illegal memory access"),
     ("AUTOTUNE_REPLAY_FALLBACK", "1 of 3 choices tuned anew"),
-    ("BENCHMARK_DIRECT_NO_CUDAGRAPH", "row=float16 [1, 2] of=latency phase=capture reason=x"),
+    ("BENCHMARK_DIRECT_NO_CUDAGRAPH", "row=float16 [1, 2] of=operator phase=capture reason=x"),
     ("BENCHMARK_DIRECT_NO_CUDAGRAPH", "row=float16 [1, 2] of=baseline phase=capture reason=x"),
     ("BENCHMARK_CAPTURE_POISONED", "row=float16 [1, 2] reason=x"),
     ("CARD_BUSY", "pid=1 name=x"),

@@ -104,7 +104,7 @@ def _direct_rows(cell: CellSeen) -> set[str]:
     rows = set()
     for name, text in cell.markers:
         match = _ROW.match(f"{text} ")
-        if name in _GRAPH_WORDS and (match is None or match[2] in (None, "latency")):
+        if name in _GRAPH_WORDS and (match is None or match[2] != "baseline"):
             rows.add(match[1] if match else text)
     return rows
 
