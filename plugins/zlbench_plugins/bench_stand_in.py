@@ -108,7 +108,7 @@ class BenchStandIn:
                 return original(fn, **given, return_mode=return_mode, **rest)
             timed = Timed(
                 call=fn,
-                warmup_ms=float(warmup if warmup is not None else self._context.spec.warmup_ms or _WARMUP_MS),
+                warmup_ms=self._warmup_ms(warmup),
                 rep_ms=float(rep if rep is not None else _REP_MS[name]),
                 grads=tuple(grad_to_none or ()),
             )
@@ -124,6 +124,13 @@ class BenchStandIn:
             return bench(fn, None, rep, grad_to_none, quantiles, return_mode, **rest)
 
         return bench_cudagraph
+
+    def _warmup_ms(self, given: float | None) -> float:
+        """The budget that the suite passes on, else the cell's; none at all is one as well."""
+        if given is not None:
+            return float(given)
+        budget = self._context.spec.warmup_ms
+        return float(_WARMUP_MS if budget is None else budget)
 
     def _steps_aside(self, quantiles: Any, return_mode: str) -> bool:
         if self._busy or self._context.sweeping:

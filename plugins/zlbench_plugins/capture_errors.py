@@ -42,6 +42,9 @@ class DeviceLostError(RuntimeError):
 class CapturePoisonedError(RuntimeError):
     """A failed capture, and not the operator, made this process unusable: a fresh one can time the row directly."""
 
+    of = "operator"
+    """Which of a row's two implementations was captured: operator or baseline."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fallback:

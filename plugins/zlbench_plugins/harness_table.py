@@ -48,7 +48,10 @@ def _metrics(metrics_class: Any, row: dict[str, Any]) -> Any:
     values = {
         "latency": latency,
         "latency_base": baseline,
-        "speedup": baseline / latency if latency and baseline else None,
+        # A time without a graph over one with a graph is no speed-up.
+        "speedup": baseline / latency
+        if latency and baseline and row.get("timer") == row.get("baseline_timer")
+        else None,
         "gbps": row.get("gbps"),
         "gbps_base": row.get("gbps_base"),
         "tflops": row.get("tflops"),

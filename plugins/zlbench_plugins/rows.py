@@ -44,7 +44,7 @@ class RowRunner:
         done = (*past.rows, *({**event, "status": LEFT_OUT} for event in past.left_out))
         self._kept = {int(row["sequence"]): row for row in done}
         self._named = [str(row.get("row", "")) for row in done]
-        self._uncapturable = past.uncapturable
+        self._uncapturable, self._without_baseline = past.uncapturable, past.without_baseline
         self._announced = past.announced
 
     def run(self, bench: Any) -> None:
@@ -162,6 +162,7 @@ class RowRunner:
                 return {**record, "status": LEFT_OUT}
             self.context.row = record["row"]
             capture = sequence not in self._uncapturable
+            baseline = baseline and sequence not in self._without_baseline
             result = measure(self.context, bench, self._suite, args, kwargs, capture=capture, baseline=baseline)
             record |= asdict(result)
             record |= rates(self.context, bench, args, kwargs, result)
@@ -169,7 +170,9 @@ class RowRunner:
             told = lost_or_failed(self.context, error)
             if isinstance(told, CapturePoisonedError):
                 # The process is of no use any more. A fresh one measures this row again.
-                self.context.events.append({"event": "capture_poisoned", "sequence": sequence, "error": one_line(told)})
+                self.context.events.append(
+                    {"event": "capture_poisoned", "sequence": sequence, "of": told.of, "error": one_line(told)}
+                )
                 _leave(told)
             return self._finish(record, told, phase="measure" if case.error is None else "inputs")
         return self._finish(record, None, phase="")

@@ -31,6 +31,7 @@ from zlbench_plugins.capture_errors import (
     raise_if_unusable,
 )
 from zlbench_plugins.context import CellContext
+from zlbench_plugins.failures import one_line
 from zlbench_plugins.seed import seed_all
 from zlbench_plugins.timing_card import Card, open_card
 
@@ -48,14 +49,13 @@ class Measurement:
     l2: str | None = None
     """Second-level cache before each timed call; None where the suite's own loop decided."""
     baseline_timer: str | None = None
+    baseline_fallback: dict[str, Any] | None = None
+    baseline_error: str | None = None
+    """Why the baseline has no time although it was wanted."""
     baseline_independent: bool | None = None
     """Whether the baseline is another implementation than the operator; None where it was not timed."""
     fallback: dict[str, Any] | None = None
     """Phase and reason, where a graph was wanted for the operator and could not be had."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for rows.jsonl."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def measure(
@@ -88,21 +88,43 @@ def measure(
     _refuse_parallel()
     row = _Row(context, bench, args, kwargs, capture=capture)
     wanted = baseline and context.spec.baseline != "none"
-    base = row.latency(bench.torch_op, "baseline") if wanted else None
-    independent = _independent(context, bench) if base else None
+    base = _baseline(row, bench) if wanted else None
+    independent = _independent(context, bench) if isinstance(base, _Latency) else None
     # A kernel with random numbers is specialised by their offset. How often the baseline and earlier rows were called
     # is a matter of time, so each row starts from the same.
     seed_all(context.spec.seed)
     found = _with_operator(bench, suite, lambda operator: row.latency(operator, "operator"))
-    return Measurement(
+    measured = Measurement(
         timer=found.timer.value,
         latency_ms=found.milliseconds,
-        baseline_ms=base.milliseconds if base else None,
         l2=context.spec.l2 if found.ours else None,
-        baseline_timer=base.timer.value if base else None,
         baseline_independent=independent,
         fallback=found.fallback.to_json() if found.fallback else None,
     )
+    if isinstance(base, _Latency):
+        refused = base.fallback.to_json() if base.fallback else None
+        return replace(
+            measured, baseline_ms=base.milliseconds, baseline_timer=base.timer.value, baseline_fallback=refused
+        )
+    return replace(measured, baseline_error=base)
+
+
+def _baseline(row: _Row, bench: Any) -> _Latency | str:
+    """Time the baseline; it is a control, so what goes wrong in it is written down and costs the operator nothing.
+
+    Raises:
+        DeviceLostError: the context on the card is lost.
+        CapturePoisonedError: marked as the baseline's; the row is measured again without it.
+    """
+    try:
+        return row.latency(bench.torch_op, "baseline")
+    except DeviceLostError:
+        raise
+    except CapturePoisonedError as error:
+        error.of = "baseline"
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever another implementation raises is no fault of the operator
+        return one_line(error)
 
 
 def lost_or_failed(context: CellContext, error: Exception) -> Exception:

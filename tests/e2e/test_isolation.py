@@ -9,7 +9,8 @@ from fakes.suites import ToyProject, lines
 
 def facts(cell: Path) -> tuple[list, dict[str, str]]:
     """Rows without what a clock said, and the text of every kernel by its place."""
-    rows = [{key: value for key, value in row.items() if key != "compile_ms"} for row in lines(cell / "rows.jsonl")]
+    clocks = ("compile_ms", "elapsed_s")
+    rows = [{key: value for key, value in row.items() if key not in clocks} for row in lines(cell / "rows.jsonl")]
     ttgir = {str(path.relative_to(cell)): path.read_text() for path in sorted((cell / "ttgir").rglob("*.ttgir"))}
     return rows, ttgir
 

@@ -406,3 +406,20 @@ class TestParallel:
         with pytest.raises(UsageError) as refused:
             setup.measure(Bench(setup.kernel()))
         assert "--parallel-warmup" in refused.value.hint
+
+
+class TestBaseline:
+    """A baseline is a control: it costs the operator nothing."""
+
+    def test_one_that_fails_is_written_down_and_the_operator_is_timed(self, setup: Setup) -> None:
+        def broken() -> None:
+            raise NotImplementedError("not for this dtype")
+
+        found = setup.measure(Bench(setup.kernel(), broken), baseline="all")
+        assert found.latency_ms is not None
+        assert (found.baseline_ms, found.baseline_error) == (None, "NotImplementedError: not for this dtype")
+
+    def test_one_with_a_time_has_no_error(self, setup: Setup) -> None:
+        found = setup.measure(Bench(setup.kernel()), baseline="all")
+        assert (found.baseline_error, found.baseline_fallback) == (None, None)
+        assert found.baseline_ms is not None

@@ -33,6 +33,8 @@ _TIMES = (("latency", "latency_ms"), ("torch", "baseline_ms"))
 
 def _row(row: Mapping[str, Any], label: str, shown: Sequence[str]) -> list[str]:
     more = {name: milliseconds(row.get(key)) for name, key in _TIMES} | {"timer": str(row.get("timer", "-"))}
+    if row.get("baseline_ms") and row.get("baseline_timer") != row.get("timer"):
+        more["torch"] += f" {row.get('baseline_timer')}"
     failure = f"{row.get('failure')}: {row.get('error', '')}"[:80] if row["status"] != "SUCCESS" else "ok"
     return [
         str(row["dtype"]),
