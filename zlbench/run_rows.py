@@ -12,6 +12,7 @@ from zlbench.backend import Timer
 from zlbench.cells import CellOutcome, CellState, read_json_lines
 from zlbench.identity import RunIdentity, read_identity
 
+CARD_BUSY = "CARD_BUSY"
 NO_COUNTERPART = "UNEQUAL_ROWS"
 """Reason of a row that a side neither measured nor planned."""
 
@@ -33,10 +34,15 @@ class RunRows:
         """Read a run directory, finished or not."""
         known = identity or read_identity(run_dir)
         result = store.read_json(run_dir / store.RESULT)
+        outcome = CellOutcome.from_json(result) if result else None
+        rows = read_json_lines(run_dir / "rows.jsonl")
+        if outcome is not None and any(word == CARD_BUSY for word, _ in outcome.marked()):
+            # When in the cell the other process ran is not known: every row is marked.
+            rows = [{**row, "markers": [*(row.get("markers") or ()), CARD_BUSY]} for row in rows]
         return cls(
-            rows=read_json_lines(run_dir / "rows.jsonl"),
+            rows=rows,
             missing=read_json_lines(run_dir / "not_measured.jsonl"),
-            outcome=CellOutcome.from_json(result) if result else None,
+            outcome=outcome,
             timer=(known.caliber.timer if known else None) or "",
             l2=known.caliber.l2 if known else None,
         )

@@ -352,3 +352,10 @@ def test_a_run_that_was_killed_with_its_driver_is_read_as_far_as_it_came(tmp_pat
 )
 def test_what_only_compiled(rows: list[dict], timer: str, *, expected: bool) -> None:
     assert side(*rows, timer=timer).compile_only is expected
+
+
+def test_rows_of_a_cell_beside_which_somebody_used_the_card_are_marked(tmp_path: Path) -> None:
+    quiet = RunRows.read(write_run(tmp_path / "a", [row("r1", 1.0)]))
+    busy = RunRows.read(write_run(tmp_path / "b", [row("r1", 1.0)], side="B", markers=["CARD_BUSY pid=7 python"]))
+    assert [pair.markers for pair in compare(quiet, busy, op="toy").rows] == [("CARD_BUSY",)]
+    assert [pair.markers for pair in compare(quiet, quiet, op="toy").rows] == [()]
