@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from zlbench import cards
 from zlbench.caliber import COMPARED, column_text
 from zlbench.errors import NotComparableError
 from zlbench.identity import FILE_NAME
@@ -38,6 +39,8 @@ class Complaint:
     severity: Severity = Severity.REFUSE
     marker: str = ""
     note: str = ""
+    times_only: bool = False
+    """Whether it is no matter of what was compiled: a verdict on IR and code may stand, latencies may not."""
 
     def __str__(self) -> str:
         word = "warning " if self.severity is Severity.WARN else ""
@@ -71,6 +74,7 @@ def complaints(
     found += _builds(name, before, after, axis)
     found += _switches(name, before, after, axis)
     found += _tuning(name, before, after)
+    found += _card(name, before, after)
     return found
 
 
@@ -138,7 +142,8 @@ def _switches(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | N
 
 
 def _tuning(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
-    modes = [identity.caliber.autotune_mode for identity in (before, after)]
+    given = [identity.caliber.autotune_mode for identity in (before, after)]
+    modes = [None if mode is None else column_text(mode) for mode in given]
     if None not in modes and set(modes) <= {"record", "off"}:
         yield Complaint(
             op=name, field="autotune_mode", before=column_text(modes[0]), after=column_text(modes[1]),
@@ -165,3 +170,25 @@ def _tuning(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Comp
             after=column_text(after.caliber.tuner_cache),
             note=said or "the configs depend on what ran on this machine before",
         )  # fmt: skip
+
+
+def _card(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
+    """Another card of the same name, or the same with other clocks: its times are no answer to the same question.
+
+    Where it is known of one side alone, nothing says that it differs.
+    """
+    uuids = [identity.device_uuid for identity in (before, after)]
+    known = [str(uuid) for uuid in uuids if uuid]
+    if len(known) == 2 and not cards.same_uuid(*known):
+        yield Complaint(op=name, field="device_uuid", before=known[0], after=known[1], times_only=True)
+    for setting in sorted(before.card_settings.keys() & after.card_settings.keys()):
+        left, right = (column_text(identity.card_settings[setting]) for identity in (before, after))
+        if left != right:
+            yield Complaint(op=name, field=f"card {setting}", before=left, after=right, times_only=True)
+    if len(known) == 1 or bool(before.card_settings) != bool(after.card_settings):
+        left, right = (_known_of_card(identity) for identity in (before, after))
+        yield Complaint(op=name, field="card", severity=Severity.WARN, before=left, after=right, times_only=True)
+
+
+def _known_of_card(identity: RunIdentity) -> str:
+    return f"{identity.device_uuid or 'unknown'} with {'known' if identity.card_settings else 'unknown'} clocks"

@@ -252,6 +252,10 @@ _MARKERS: dict[str, _Entry] = {
         "Another process was on the card before or after this operator. pid=unknown: the tool shows none, memory does.",
         "These rows shared the card with it: they are too long, and not alike on both sides. IR is not touched.",
         "Measure on another card (--device), or once it is free. foreign_processes in run_identity.json names it."),
+    "TIMES_WITHHELD": (
+        "The two sides of a pair ran on two cards, or on one whose clocks or limits were changed between.",
+        "The verdict on IR and code stands; the times would compare cards, and none is shown.",
+        "Measure both sides on one card. device_uuid and card_settings in run_identity.json of each say which."),
     "CARD_IN_USE": (
         "Another zlbench of this host measures on the card; the line says which, where it writes and since when.",
         "Nothing was started: two at a time would time each other.",

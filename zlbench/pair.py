@@ -31,7 +31,7 @@ class JudgedPair:
     notes: tuple[str, ...]
     """Lines for people: differences of caliber, what plugins said, a dead switch, a card that drifted."""
     times: PairTimes | None = None
-    """Times of the pair, where it was timed."""
+    """Times of the pair, where it was timed on one card with its settings unchanged."""
 
 
 def judge_pair(
@@ -51,17 +51,21 @@ def judge_pair(
     before, after = (read_identity(pair / name) for name in names)
     judgement = judge(a, b)
     notes = markers(op, a.outcome, b.outcome)
+    timed = True
     # Sides without rows have no conditions to compare: that they have none is the finding.
     if a.rows and b.rows:
         complaints = guard.complaints(before, after, axis, op=op)
         notes = [*map(str, complaints), *notes]
-        fatal = [str(complaint) for complaint in complaints if complaint.severity is guard.Severity.REFUSE]
+        refused = [complaint for complaint in complaints if complaint.severity is guard.Severity.REFUSE]
+        timed = allow_mismatch or not any(complaint.times_only for complaint in refused)
+        notes += [] if timed else [f"TIMES_WITHHELD op={op} the sides ran on cards that are not alike"]
+        fatal = [str(complaint) for complaint in refused if not complaint.times_only]
         fatal += [f"{SHAPES_NOT_IN_FORCE} {label}: {text}" for label, text in shapes_not_in_force(a.outcome, b.outcome)]
         if fatal and not allow_mismatch:
             judgement = not_comparable(judgement, "; ".join(fatal))
     if axis is not None and is_dead_switch(axis, judgement):
         notes.append(f"SWITCH_NO_IR_DIFF op={op} switch={','.join(switch.name for switch in axis.switches)}")
-    times = read_times(pair, op=op, judgement=judgement, names=names)
+    times = read_times(pair, op=op, judgement=judgement, names=names) if timed else None
     if times is not None:
         notes += drift_notes(times.comparison)
     return JudgedPair(a=a, b=b, judgement=judgement, identity=before, notes=tuple(notes), times=times)

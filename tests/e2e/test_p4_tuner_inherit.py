@@ -223,3 +223,22 @@ def test_a_run_that_dies_leaves_its_choices(project: TunedProject) -> None:
     assert blocks(records(run)) == [64]
     b = project.measured("stock", "--build", "x", "--replay-from", str(run), code=6)
     assert [line["outcome"] for line in replayed(b)] == ["hit"]
+
+
+def test_times_of_two_cards_are_not_compared(project: TunedProject) -> None:
+    a = project.measured("stock", "--build", "x", "--device", "0")
+    same, other = (
+        project.measured("stock", "--build", "y", "--device", card, "--replay-from", str(a)) for card in "01"
+    )
+    assert project.compare(a, same).code == 0
+    ended = project.compare(a, other)
+    assert ended.code == 4
+    assert "stock: device_uuid: before=FAKE-00000000-0000 after=FAKE-00000001-0000" in ended.text
+    allowed = project.compare(a, other, "--allow-caliber-mismatch")
+    assert allowed.code == 0
+    assert "device_uuid" in allowed.text
+    project.cards.change(0, clock=1200.0)
+    slower = project.measured("stock", "--build", "y", "--device", "0", "--replay-from", str(a))
+    ended = project.compare(a, slower)
+    assert ended.code == 4
+    assert "stock: card sm_clock_max_mhz: before=1980.0 after=1200.0" in ended.text

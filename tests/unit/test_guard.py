@@ -181,6 +181,34 @@ def test_recording_on_a_shared_tuner_cache_is_a_warning() -> None:
     assert line.startswith("[caliber] warning mm: tuner_cache:")
 
 
+CARD = {"device_uuid": "GPU-1", "card_settings": {"power_limit_w": 700.0, "sm_clock_max_mhz": 1980.0}}
+
+
+@pytest.mark.parametrize(
+    ("other", "field"),
+    [
+        ({"device_uuid": "GPU-2"}, "device_uuid"),
+        ({"card_settings": {"power_limit_w": 350.0, "sm_clock_max_mhz": 1980.0}}, "card power_limit_w"),
+    ],
+)
+def test_another_card_or_other_clocks_forbid_times_alone(other: dict[str, Any], field: str) -> None:
+    (complaint,) = found(identity("A", **CARD), identity("B", **{**CARD, **other}))
+    assert (complaint.field, complaint.severity, complaint.times_only) == (field, Severity.REFUSE, True)
+    with pytest.raises(NotComparableError):
+        refuse([complaint])
+
+
+def test_one_card_in_two_spellings_and_a_machine_without_one_are_no_complaint() -> None:
+    assert found(identity("A", **CARD), identity("B", **{**CARD, "device_uuid": "gpu-1"})) == []
+    assert found(identity("A"), identity("B")) == []
+
+
+@pytest.mark.parametrize("unknown", [{"device_uuid": None}, {"card_settings": {}}])
+def test_a_card_that_one_side_alone_knows_is_a_warning(unknown: dict[str, Any]) -> None:
+    (complaint,) = found(identity("A", **CARD), identity("B", **{**CARD, **unknown}))
+    assert (complaint.field, complaint.severity) == ("card", Severity.WARN)
+
+
 # ---- the identity file
 
 
@@ -221,7 +249,7 @@ def test_unknown_keys_and_versions_are_reported() -> None:
     assert [complaint.field for complaint in found(identity(), read)] == ["schema_version"]
 
 
-KEYS = [*FIELDS, "build", "switches", "hooks", "op"]
+KEYS = [*FIELDS, "device_uuid", "card_settings", "build", "switches", "hooks", "op"]
 
 
 @given(st.one_of(st.text(), st.recursive(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.run_dirs import row, write_run
 
 from zlbench import store
 from zlbench.cells import CellOutcome, CellState
@@ -59,3 +61,17 @@ def test_what_is_said_alike_of_many_operators_is_said_once() -> None:
         "S op=a switch=F",
     ]
     assert grouped(notes) == ["X_Y op=a,b side=A,B text", "[caliber] a: x", "X_Y op=c side=A text", "S op=a switch=F"]
+
+
+def test_a_verdict_stands_on_two_cards_and_times_do_not(tmp_path: Path) -> None:
+    for side in "AB":
+        write_run(tmp_path / side, [row("toy|float16|1", 0.01)], side=side)
+    alike = judge_pair(tmp_path, op="toy", axis=None)
+    assert alike.times is not None
+    path = tmp_path / "B" / "run_identity.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"device_uuid": "GPU-other"}))
+    found = judge_pair(tmp_path, op="toy", axis=None)
+    assert (found.judgement.verdict, found.times) == (alike.judgement.verdict, None)
+    assert found.notes[0] == "[caliber] toy: device_uuid: before=GPU-5d1e after=GPU-other"
+    assert any(note.startswith("TIMES_WITHHELD op=toy ") for note in found.notes)
+    assert judge_pair(tmp_path, op="toy", axis=None, allow_mismatch=True).times is not None
