@@ -1,4 +1,4 @@
-"""What a lane does now: `state.json`, written by the rounds, read by anybody who wants to look. Values and one line of text."""
+"""What a lane does now: `state.json`, written by the rounds, read by whoever looks. A value and its line of text."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class LaneState:
 
     def _doing(self, now: float) -> str:
         if self.state is not Phase.RUNNING:
-            return self.state.value
+            return str(self.state.value)
         if not self.op:
             return "between two cells"
         where = "" if self.round is None else f" round {self.round} {self.side}".rstrip()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-_INTERRUPT_GRACE_S = 3.0
+INTERRUPT_GRACE_S = 3.0
 """A person who pressed Ctrl-C waits no longer than this for a child to end by itself."""
 
 
@@ -42,8 +42,11 @@ class Command:
         cwd: directory to start in.
         stdin: bytes to feed; None is an empty input.
         stdout: file that standard output and standard error are appended to; None captures them.
+        passed_on: descriptor of this process (1 or 2) that its standard output goes to, at once; its standard error
+            goes to our own, and nothing is captured.
         timeout_s: seconds until the group is asked to end; None means no limit.
         grace_s: seconds between asking (SIGTERM) and ending (SIGKILL).
+        interrupt_grace_s: the same where this process is itself interrupted; more for a child that has to end others.
         starts_none: the program starts no processes itself, so that its group is all that there is to end. Spares the
             search for descendants, which takes as long as a quick tool.
     """
@@ -55,6 +58,8 @@ class Command:
     stdout: Path | None = None
     timeout_s: float | None = None
     grace_s: float = 30.0
+    interrupt_grace_s: float = INTERRUPT_GRACE_S
+    passed_on: int | None = None
     starts_none: bool = False
 
 
@@ -94,7 +99,7 @@ class Child:
             proctree.adopt_orphans()
         env = {**command.env, **(env or {}), proctree.MARKER: self.marker}
         # Files, not pipes: a grandchild that keeps a pipe open cannot hold the driver up.
-        self._captured = () if command.stdout else (_memory_file(), _memory_file())
+        self._captured = () if command.stdout or command.passed_on is not None else (_memory_file(), _memory_file())
         try:
             with proctree.starting():
                 self._process = _popen(command, env, fds, self._captured)
@@ -173,7 +178,7 @@ def run(command: Command) -> Outcome:
         try:
             timed_out = not child.wait(command.timeout_s)
         except KeyboardInterrupt:
-            child.end(min(command.grace_s, _INTERRUPT_GRACE_S))
+            child.end(min(command.grace_s, command.interrupt_grace_s))
             child.close(timed_out=False)
             raise
         try:
@@ -208,9 +213,10 @@ def _popen(
     command: Command, env: Mapping[str, str], fds: tuple[int, ...], captured: tuple[IO[bytes], ...]
 ) -> subprocess.Popen[bytes]:
     with contextlib.ExitStack() as files:
+        outputs: tuple[IO[bytes] | int | None, ...] = captured or (command.passed_on, None)
         if command.stdout:
             log = files.enter_context(command.stdout.open("ab"))
-            captured = (log, log)
+            outputs = (log, log)
         stdin: int | IO[bytes] = subprocess.DEVNULL
         if command.stdin is not None:
             stdin = files.enter_context(_memory_file())
@@ -219,7 +225,7 @@ def _popen(
         try:
             return subprocess.Popen(
                 list(command.argv), env=dict(env), cwd=command.cwd, start_new_session=True, pass_fds=fds,
-                stdin=stdin, stdout=captured[0], stderr=captured[1],
+                stdin=stdin, stdout=outputs[0], stderr=outputs[1],
                 preexec_fn=proctree.parent_death_hook(),  # noqa: PLW1509 - the hook argues why it is safe
             )  # fmt: skip
         except OSError as error:

@@ -10,16 +10,18 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from zlbench.errors import DISK_FULL_ERRNOS, PartialError, PreflightError, UsageError, ZlbenchError
 
 RESULT = "result.json"
 STATUS = "status.json"
+_PATIENCE_S = 0.3
 
 
 @contextmanager
@@ -109,13 +111,32 @@ def hold(root: Path) -> Iterator[None]:
     with clear_errors(root):
         stream = (root / ".lock").open("a")
     with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"another zlbench is writing into {root}", hint="Wait for its end, or start a new run."
-            ) from None
+        # Who asks `is_held` has the lock for a moment.
+        until = time.monotonic() + _PATIENCE_S
+        while not _locked(stream, fcntl.LOCK_EX):
+            if time.monotonic() > until:
+                raise UsageError(
+                    f"another zlbench is writing into {root}", hint="Wait for its end, or start a new run."
+                )
+            time.sleep(_PATIENCE_S / 10)
         yield
+
+
+def is_held(root: Path) -> bool:
+    """Whether a living process has a run directory to itself; what its files say of a dead one is no longer true."""
+    try:
+        with (root / ".lock").open("r") as stream:
+            return not _locked(stream, fcntl.LOCK_SH)
+    except OSError:
+        return False
+
+
+def _locked(stream: IO[str], how: int) -> bool:
+    try:
+        fcntl.flock(stream, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def newest(root: Path, stem: str, *, having: str) -> Path | None:
@@ -123,8 +144,19 @@ def newest(root: Path, stem: str, *, having: str) -> Path | None:
 
     By the time in its name: work on an older one afterwards (a rescore) does not make it the newest.
     """
-    found = [path for path in root.glob(f"{stem}_*") if (path / having).is_file()]
-    return max(found, key=lambda path: _started(path.name[len(stem) + 1 :]), default=None)
+    return newest_of(root, {stem: having})
+
+
+def newest_of(root: Path, kinds: Mapping[str, str]) -> Path | None:
+    """The same over several kinds, each with the file that it must hold; of the same second the kind named last."""
+    order = {stem: number for number, stem in enumerate(kinds)}
+    found = [
+        (*_started(path.name[len(stem) + 1 :]), order[stem], path)
+        for stem, having in kinds.items()
+        for path in root.glob(f"{stem}_*")
+        if (path / having).is_file()
+    ]
+    return max(found)[-1] if found else None
 
 
 def _started(stamp: str) -> tuple[str, int, str]:

@@ -14,6 +14,10 @@ from zlbench.settings import load_project
 from zlbench_sessions import _exit
 
 MEASURED = ("screen", "run")
+"""Commands that have a session for every caliber."""
+_TAGS = {
+    **dict.fromkeys(("screen", "partition", "ab_repeat", "report", "campaign", "run"), "measure"), "build": "build",
+}  # fmt: skip
 DEFAULT_CALIBER = "default"
 
 
@@ -52,7 +56,7 @@ def _names(root: Path) -> tuple[list[str], list[str]]:
 
 
 def _tags(command: str) -> list[str]:
-    return ["measure"] if command in MEASURED else ["build"] if command == "build" else ["look"]
+    return [_TAGS.get(command, "look")]
 
 
 def _add(

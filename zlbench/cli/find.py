@@ -8,10 +8,27 @@ from zlbench import store
 from zlbench.cli.app import App
 from zlbench.errors import UsageError
 
+CAMPAIGN = "campaign.json"
+"""What makes a directory a campaign's; the parts of one lie below it."""
+SCREEN = "screen"
+ROUNDS = "rounds"
+
 
 def newest_screen(app: App) -> Path | None:
-    """The screen that is meant where nobody names one."""
-    return store.newest(app.runs, "screen", having="screen.tsv")
+    """The screen that is meant where nobody names one; that of a campaign is one like the others."""
+    found = store.newest_of(app.runs, {"screen": "screen.tsv", "campaign": f"{SCREEN}/screen.tsv"})
+    return found / SCREEN if found is not None and found.name.startswith("campaign_") else found
+
+
+def newest_campaign(app: App) -> Path | None:
+    """The campaign that was started last."""
+    return store.newest(app.runs, "campaign", having=CAMPAIGN)
+
+
+def newest_rounds(app: App) -> Path | None:
+    """The repeat root that is meant where nobody names one."""
+    found = store.newest_of(app.runs, {"repeat": "repeat.json", "campaign": f"{ROUNDS}/repeat.json"})
+    return found / ROUNDS if found is not None and found.name.startswith("campaign_") else found
 
 
 def find_screen(app: App, given: Path | None = None) -> Path:
@@ -22,6 +39,8 @@ def find_screen(app: App, given: Path | None = None) -> Path:
     """
     if given is not None:
         root = (app.cwd / given).resolve()
+        if (root / CAMPAIGN).is_file():
+            root /= SCREEN
         if not (root / "screen.tsv").is_file():
             raise UsageError(f"{root} holds no screen.tsv", hint="Give the directory of a screen, runs/screen_….")
         return root

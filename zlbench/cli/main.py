@@ -23,12 +23,15 @@ LOG_LINES = 40
 
 SUMMARIES: Mapping[str, str] = {
     "screen": "Which operators does the change touch? One pair per operator, verdict from IR and machine code.",
+    "partition": "Spread the operators that a screen kept over cards, by measured time; cut the heaviest by rows.",
+    "report": "What repeated rounds found, row by row. Never starts a card.",
+    "campaign": "screen, partition, ab_repeat, report in one go.",
+    "status": "What a campaign or its rounds do now, from another shell.",
     "run": "Run operators once on one compiler: rows, IR, exact costs, identity.",
-    "build": "Make the environments of compiler builds, once, and record what is in them.",
-    "rescore": "Judge a stored screen again with today's fingerprint, in seconds.",
     "diff": "Show the IR of both sides of a screened operator, kernel by kernel.",
     "compare": "Compare the latencies of two runs row by row: what matches, what is left out, one pair's change.",
-    "partition": "Spread the operators that a screen kept over cards, by measured time; cut the heaviest by rows.",
+    "rescore": "Judge a stored screen again with today's fingerprint, in seconds.",
+    "build": "Make the environments of compiler builds, once, and record what is in them.",
     "doctor": "Check this machine and show every setting; with --explain, where each comes from.",
     "explain": "Say what a word in capitals or an exit code means, and what to do.",
 }

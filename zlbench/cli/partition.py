@@ -10,7 +10,7 @@ from typing import Any
 
 from zlbench import store
 from zlbench.cli.app import App
-from zlbench.cli.find import find_screen
+from zlbench.cli.find import CAMPAIGN, find_screen
 from zlbench.errors import ExitCode, UsageError
 from zlbench.partition import make_plan
 from zlbench.partition_plan import Plan
@@ -74,8 +74,12 @@ def run(app: App) -> ExitCode:
     return ExitCode.OK
 
 
-def partition_of(app: App, screen: Path) -> Partition:
-    """Plan what a screen found, as the options say."""
+def partition_of(app: App, screen: Path, lanes: Sequence[str] = ()) -> Partition:
+    """Plan what a screen found, as the options say.
+
+    Args:
+        lanes: names of cards or lanes; as the options say where there are none.
+    """
     candidates = read_candidates(screen)
     asked = app.resolved.texts("verdict")
     chosen = [item for item in candidates if (item.verdict in asked if asked else item.chosen)]
@@ -85,7 +89,7 @@ def partition_of(app: App, screen: Path) -> Partition:
     notes = [f"{item.op} of --extra-ops is among the chosen already" for item in extra if item.directory in taken]
     taken |= {item.directory for item in extra}
     cards, split = on_cards(candidates), not app.resolved.flag("no_split")
-    plan = make_plan(work, cards=_lanes(app, cards=cards), rounds=app.resolved.value("rounds"), split=split)
+    plan = make_plan(work, cards=lanes or _lanes(app, cards=cards), rounds=app.resolved.value("rounds"), split=split)
     return Partition(
         screen=screen, plan=plan, cards=cards, known=len(candidates), notes=(*_unfinished(screen), *notes),
         left_out=tuple(item for item in candidates if item.directory not in taken),
@@ -125,10 +129,11 @@ def _unfinished(screen: Path) -> list[str]:
 
 
 def _target(app: App, screen: Path) -> Path:
-    """The screen's directory; beside it only where a screen was named, as --out then is not needed to find one."""
+    """The screen's directory, or the campaign's that it belongs to; elsewhere only where a screen was named, as --out
+    then is not needed to find one."""
     given = app.resolved.source("out").kind is SourceKind.COMMAND_LINE and app.resolved.value("from_screen")
     if not given:
-        return screen
+        return screen.parent if (screen.parent / CAMPAIGN).is_file() else screen
     with store.clear_errors(app.runs):
         app.runs.mkdir(parents=True, exist_ok=True)
     return app.runs

@@ -24,6 +24,7 @@ from zlbench.screen import table
 from zlbench.screen.command import CACHE, Screen, header, plan_data, side_status
 from zlbench.screen.resume import refuse_other_question, with_planned_operators, words_again
 from zlbench.settings import SourceKind, axis_of
+from zlbench.settings.parsers import NEWEST
 from zlbench.text import plural, seconds
 
 
@@ -78,6 +79,11 @@ def _root(app: App) -> Path:
 
 
 def _screen_to_resume(app: App, given: Path) -> Path:
+    if str(given) == NEWEST:
+        found = store.newest(app.runs, "screen", having=store.STATUS)
+        if found is None:
+            raise UsageError(f"no screen in {app.runs} to go on with", hint="Name its directory: --resume DIR")
+        return found
     root = (app.cwd / given).resolve()
     if not (root / "plan.json").is_file() and not (root / store.STATUS).is_file():
         raise UsageError(f"{root} is no screen to go on with", hint="Give the directory of an interrupted screen.")

@@ -13,9 +13,9 @@ from zlbench.axis import shown
 from zlbench.cells import REQUEST
 from zlbench.errors import NotComparableError, UsageError
 from zlbench.measure.runner import finished_outcome
-from zlbench.settings import OPTIONS, Resolved, SourceKind
-from zlbench.settings.option import Arity
+from zlbench.settings import Resolved, SourceKind
 from zlbench.settings.resolve import Setting
+from zlbench.settings.words import COMMAND_LINE, given_words
 
 PLAN = "plan.json"
 _BUILD_FACTS = ("version", "identity", "torch", "python", "env")
@@ -51,23 +51,8 @@ def _word(cell: Mapping[str, Any], *, dtypes: bool) -> str:
 
 def words_again(resolved: Resolved) -> list[str]:
     """Return what the command line said, as words, without ``--resume``."""
-    words: list[str] = []
-    for option in OPTIONS:
-        setting = resolved.settings.get(option.name)
-        if setting is None or setting.source.kind is not SourceKind.COMMAND_LINE or option.name == "resume":
-            continue
-        if option.arity is Arity.FLAG:
-            words.append(option.flag)
-        elif option.arity is Arity.POSITIONAL:
-            words += setting.value
-        else:
-            values = setting.value if option.arity is Arity.REPEATED else (setting.value,)
-            words += [
-                word
-                for value in values
-                for word in (option.flag, f"{value:g}" if isinstance(value, float) else str(value))
-            ]
-    return words
+    given = given_words(resolved, COMMAND_LINE, without=("resume",))
+    return [word for words in given.values() for word in words]
 
 
 def refuse_other_question(root: Path, plan: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from zlbench.errors import UsageError
 from zlbench.nearest import unknown
@@ -29,6 +29,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "diff": ("fft", "fft --screen runs/screen_20261129-121500", "topk --json"),
     "compare": ("runs/mm_20261129-121500 runs/mm_20261129-121800", "runs/screen_x/mm", "runs/screen_x --json"),
     "partition": ("--devices 0,1,2,3", "runs/screen_x --lanes 2 --rounds 4", "--devices 0,1 --extra-ops mm --dry-run"),
+    "campaign": ("topk fft mm --quick", "--all --devices 0,1,2,3", "--resume"),
+    "report": ("", "runs/campaign_20261129-121500", "runs/repeat_20261129-121500 --json"),
+    "status": ("", "runs/campaign_20261129-121500", "--json"),
     "explain": ("IR_CHANGED", "PREFLIGHT_FAILED", "4"),
 }
 _HELP_WIDTH = 100
@@ -72,10 +75,12 @@ def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
                 option.flag, dest=option.name, action="store_const", const=["1"], default=argparse.SUPPRESS
             )
         else:
+            optional: dict[str, Any] = {"nargs": "?", "const": option.bare} if option.arity is Arity.OPTIONAL else {}
             parser.add_argument(
                 option.flag,
                 dest=option.name,
                 action="append",
+                **optional,
                 default=argparse.SUPPRESS,
                 metavar=option.metavar,
             )
@@ -151,7 +156,8 @@ def format_help(command: str, *, summary: str = "", program: str = "") -> str:
 def _lines(options: Sequence[Option]) -> list[str]:
     lines: list[str] = []
     for option in options:
-        left = option.metavar if option.arity is Arity.POSITIONAL else f"{option.flag} {option.metavar}".rstrip()
+        metavar = f"[{option.metavar}]" if option.arity is Arity.OPTIONAL else option.metavar
+        left = option.metavar if option.arity is Arity.POSITIONAL else f"{option.flag} {metavar}".rstrip()
         names = f" [{', '.join(option.env)}]" if option.env else ""
         wrapped = textwrap.wrap(option.help + names, _HELP_WIDTH - 28)
         if len(left) > 24:

@@ -27,6 +27,8 @@ class Arity(str, Enum):
     ONE = "one"
     REPEATED = "repeated"
     POSITIONAL = "positional"
+    OPTIONAL = "optional"
+    """With a word or without; without one it means the newest."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +64,8 @@ class Option:
     parse: Callable[[str], Any]
     default: Any = None
     arity: Arity = Arity.ONE
+    bare: str = ""
+    """The word that an OPTIONAL one without a word stands for."""
     metavar: str = ""
     env: tuple[str, ...] = ()
     read_env: Callable[[Mapping[str, str], tuple[str, ...]], EnvValue | None] = first_set

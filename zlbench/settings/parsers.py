@@ -81,6 +81,10 @@ def path(word: str) -> Path:
     return Path(text(word)).expanduser()
 
 
+NEWEST = "newest"
+"""What an option that names a run directory is without a word."""
+
+
 def words(word: str) -> tuple[str, ...]:
     """Split at blanks."""
     return tuple(word.split())

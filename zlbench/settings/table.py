@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import parsers
@@ -14,8 +15,13 @@ if TYPE_CHECKING:
 SCREEN = frozenset({"screen", "doctor"})
 MEASURE = SCREEN | {"run"}
 BUILDS = MEASURE | {"build"}
-EVERY = BUILDS | {"rescore", "explain", "diff", "compare", "partition"}
-COMMANDS = ("screen", "run", "build", "rescore", "doctor", "diff", "compare", "partition", "explain")
+EVERY = BUILDS | {"rescore", "explain", "diff", "compare", "partition", "report", "status"}
+COMMANDS = (
+    "screen", "partition", "report", "campaign", "status", "run", "diff", "compare", "rescore", "build", "doctor",
+    "explain",
+)  # fmt: skip
+STEPS = ("screen", "partition", "ab_repeat", "report")
+"""The commands that a campaign calls one after the other; it takes the options of all of them."""
 
 
 def operators_from_environment(env: Mapping[str, str], names: tuple[str, ...]) -> EnvValue | None:
@@ -49,6 +55,9 @@ _WHAT = (
     _option("runs", frozenset({"compare"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
             arity=Arity.POSITIONAL, metavar="DIR",
             help="two run directories, A then B; or one pair of a screen; or one screen, by default the newest"),
+    _option("of", frozenset({"report", "status"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
+            arity=Arity.POSITIONAL, metavar="DIR",
+            help="a campaign or the root of repeated rounds; default: the newest below --out"),
     _option("from_screen", frozenset({"partition"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
             arity=Arity.POSITIONAL, metavar="SCREEN", env=("SCREEN",),
             help="the screen whose operators are spread; default: the newest below --out"),
@@ -66,7 +75,7 @@ _WHAT = (
     _option("ops_file", MEASURE, Group.WHAT, parse=parsers.path, metavar="FILE",
             help="a file with one operator a line; what follows # is a comment"),
     _flag("list", MEASURE, Group.WHAT, help="list the operators of the suite and stop"),
-    _option("suite", EVERY - {"explain", "rescore", "compare", "partition"}, Group.WHAT, parse=parsers.text,
+    _option("suite", BUILDS | {"diff"}, Group.WHAT, parse=parsers.text,
             default="builtin", metavar="SUITE", env=("FLAGGEMS_DIR",), key="suite",
             help="builtin, or a checkout with benchmark/ and src/<package>/ such as FlagGems"),
     _option("shapes", MEASURE, Group.WHAT, parse=parsers.text, metavar="SHAPES",
@@ -155,7 +164,7 @@ _HOW = (
             help="give each side a tuner cache of its own"),
     _flag("share_cache", SCREEN, Group.HOW,
           help="share the compile cache between the sides; NO_IR_DIFF is then refused (CACHE_NOT_FRESH)"),
-    _flag("allow_caliber_mismatch", SCREEN | {"rescore", "compare"}, Group.HOW,
+    _flag("allow_caliber_mismatch", SCREEN | {"rescore", "compare", "report"}, Group.HOW,
           help="compare although the conditions differ; the differences stay on top"),
     _option("extra_plugins", MEASURE, Group.HOW, parse=parsers.words, default=(), arity=Arity.REPEATED,
             metavar="PLUGIN", env=("ZL_EXTRA_PLUGINS",), help="further pytest plugins to load"),
@@ -185,8 +194,8 @@ _RUN = (
             key="wait_for_card", help="wait for a card on which another zlbench measures; 0 refuses at once"),
     _option("screen", frozenset({"diff"}), Group.RUN, parse=parsers.path, metavar="DIR",
             help="the screen to look into; default: the newest below --out"),
-    _option("resume", SCREEN, Group.RUN, parse=parsers.path, metavar="DIR",
-            help="go on with an interrupted screen; what is complete is not done again"),
+    _option("resume", SCREEN, Group.RUN, parse=parsers.path, arity=Arity.OPTIONAL, bare=parsers.NEWEST, metavar="DIR",
+            help="go on with what was interrupted, by default the newest; what is complete is not done again"),
     _option("out", EVERY - {"explain"}, Group.RUN, parse=parsers.path,
             default=parsers.path("runs"), metavar="DIR", env=("OUT_DIR",), key="out",
             help="where results are written"),
@@ -203,7 +212,15 @@ _OUTPUT = (
 )
 # fmt: on
 
-OPTIONS: tuple[Option, ...] = _WHAT + _COMPARE + _HOW + _RUN + _OUTPUT
+
+def _with_campaign(option: Option) -> Option:
+    """An option of a step is one of the campaign, which passes it on; directories it knows itself."""
+    own = (option.arity is not Arity.POSITIONAL or option.name == "ops") and option.name != "list"
+    taken = own and option.commands & {*STEPS}
+    return replace(option, commands=option.commands | {"campaign"}) if taken else option
+
+
+OPTIONS: tuple[Option, ...] = tuple(map(_with_campaign, _WHAT + _COMPARE + _HOW + _RUN + _OUTPUT))
 BY_NAME: Mapping[str, Option] = {option.name: option for option in OPTIONS}
 
 # The predecessor's variables (features R11). One that is set and not read is said aloud, never dropped.

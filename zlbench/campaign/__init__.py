@@ -1,0 +1,1 @@
+"""A campaign: screen, partition, ab_repeat and report as processes of their own, chained by files."""

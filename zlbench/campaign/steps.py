@@ -1,0 +1,71 @@
+"""The chain as values: each step's command, and whether the next one follows what a step ended with. Starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from zlbench import store
+from zlbench.campaign.record import PARTITION, ROUNDS, SCREEN
+from zlbench.errors import ExitCode
+from zlbench.identity import read_identity
+from zlbench.screen.candidates import on_cards, read_candidates
+from zlbench.settings.words import words_for
+
+_OWN = ("resume", "dry_run", "json", "out", "root")
+"""Options that a campaign answers itself."""
+_GO_ON: Mapping[str, frozenset[int]] = {
+    # What was judged is measured; what could not be is in the table and in the exit code.
+    "screen": frozenset({ExitCode.OK, ExitCode.OP_FAILED, ExitCode.PARTIAL, ExitCode.NOTHING_MEASURED}),
+    "partition": frozenset({ExitCode.OK}),
+    "ab_repeat": frozenset(ExitCode) - {ExitCode.USAGE, ExitCode.PREFLIGHT, ExitCode.INTERRUPTED},
+    "report": frozenset(ExitCode) - {ExitCode.USAGE, ExitCode.PREFLIGHT, ExitCode.INTERRUPTED},
+}
+_AGAIN = frozenset({ExitCode.PARTIAL, ExitCode.TIMEOUT})
+"""Codes of rounds that can be gone on with."""
+
+
+def goes_on(name: str, code: int) -> bool:
+    """Whether the next step follows a step that ended so."""
+    return code in _GO_ON[name]
+
+
+def worth_another_try(code: int | None) -> bool:
+    """Whether ``--resume`` starts finished rounds again, for what they lack."""
+    return code in _AGAIN
+
+
+def command(name: str, root: Path, words: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Arguments of a step. They are the same when it is started and when it goes on, but for the rounds'."""
+    given = words_for(name, words, without=_OWN)
+    if name == "screen":
+        return ("screen", *given, "--resume", str(root / SCREEN))
+    if name == "partition":
+        return ("partition", str(root / SCREEN), *given, *cards(root / SCREEN, words), "--out", str(root))
+    if name == "ab_repeat":
+        rounds = root / ROUNDS
+        begun = (rounds / "repeat.json").is_file()
+        where = ("--resume", str(rounds)) if begun else (str(root / PARTITION), "--root", str(rounds))
+        return ("ab_repeat", *where, *given)
+    return ("report", str(root), *given)
+
+
+def cards(screen: Path, words: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Where nobody named cards: the one that was screened on; with no device none is needed."""
+    if {"devices", "lanes"} & {*words} or not (screen / "screen.tsv").is_file():
+        return ()
+    candidates = read_candidates(screen)
+    if not candidates or not on_cards(candidates):
+        return ()
+    found = [read_identity(screen / item.directory / side) for item in candidates for side in ("A", "B")]
+    known = [identity.device_uuid for identity in found if identity is not None and identity.device_uuid]
+    named = words.get("device", ())
+    return ("--devices", known[0] if known else named[-1] if named else "0")
+
+
+def nothing_to_measure(root: Path) -> str:
+    """Why no rounds follow; "" where some do."""
+    partition = store.read_json(root / PARTITION) or {}
+    if any(op["kind"] == "subject" for lane in partition.get("lanes", ()) for op in lane["ops"]):
+        return ""
+    return "the screen found no operator whose machine code differs or may differ, so there is nothing to measure"

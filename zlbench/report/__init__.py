@@ -1,0 +1,1 @@
+"""Reports: rounds are read into values (`read`), summed up (`summary`), and written in several forms."""
