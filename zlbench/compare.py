@@ -271,7 +271,7 @@ def _canary(pairs: Sequence[tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[
     for before, after in pairs:
         times = [latency(side[0].get("baseline_ms")) for side in (before, after)]
         alike = all(before[0].get(key) == after[0].get(key) for key in ("baseline_timer", "l2"))
-        own = all(side[0].get("baseline_independent") is not False and len(side) == 1 for side in (before, after))
+        own = all(side[0].get("baseline_independent", True) is True and len(side) == 1 for side in (before, after))
         if times[0] is not None and times[1] is not None and alike and own:
             ratios.append(math.log(times[1]) - math.log(times[0]))
     return Canary(rows=len(ratios), log_ratio=_mean(ratios)) if ratios else None

@@ -112,7 +112,7 @@ def _write_index(
             **record,
             "kernel": record["name"],
             "id": name,
-            "status": "used" if used else "sweep loser",
+            "status": "used" if used else _UNUSED.get(str(record.get("during")), "sweep loser"),
             "launches": used,
             "files": " ".join(files.get(name, ())),
         }
@@ -120,6 +120,10 @@ def _write_index(
     with store.clear_errors(ttgir):
         ttgir.mkdir(exist_ok=True)
     store.write_text(ttgir / "index.tsv", "\n".join(lines) + "\n")
+
+
+_UNUSED = {"inputs": "inputs", "baseline": "baseline", "row": "not launched"}
+"""Status of a kernel that no row launched, by what was going on when it was compiled."""
 
 
 def _field(value: Any) -> str:

@@ -69,6 +69,8 @@ class CellContext:
         """Launches of the row in progress, by kernel id."""
         self.row = ""
         """Name of the row in progress, empty until its inputs are known."""
+        self.doing = "inputs"
+        """What is going on: inputs, baseline or row. A kernel that is compiled for one of the first two is no row's."""
         self.before_row: list[Callable[[], None]] = []
         """What plugins do before every row."""
         self.grid: tuple[int, int, int] | None = None
@@ -90,7 +92,7 @@ class CellContext:
         """Forget the row before."""
         self.launches = {}
         self.tuned, self.tuned_anew = {}, {}
-        self.row = ""
+        self.row, self.doing = "", "row"
         for act in self.before_row:
             act()
 
@@ -106,6 +108,7 @@ class CellContext:
         if self.made_up is not None and (made_up := self.made_up.take()):
             record = {**record, "made_up": made_up}
             self.made_up_rows += 1
+        self.doing = "inputs"
         self.rows.append({**record, **self._choices(), "kernels": kernels})
 
     def _choices(self) -> dict[str, str]:

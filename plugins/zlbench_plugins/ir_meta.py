@@ -54,7 +54,10 @@ class IrRecorder:
         params = describe(src, meta)
         kernel = self._identify(params)
         self._by_hash[triton_hash] = kernel
-        record: dict[str, Any] = {"kernel": kernel, **params, "hash": triton_hash, "cache_hit": bool(cache_hit)}
+        during = "sweep" if self._context.sweeping else self._context.doing
+        record: dict[str, Any] = {
+            "kernel": kernel, **params, "hash": triton_hash, "cache_hit": bool(cache_hit), "during": during,
+        }  # fmt: skip
         record |= self._copy(kernel, metadata_group)
         record |= self._stages(triton_hash, times, cache_hit=bool(cache_hit))
         record["shared"] = meta.get("shared")

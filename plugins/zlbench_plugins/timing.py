@@ -88,7 +88,9 @@ def measure(
     _refuse_parallel()
     row = _Row(context, bench, args, kwargs, capture=capture)
     wanted = baseline and context.spec.baseline != "none"
+    context.doing = "baseline"
     base = _baseline(row, bench) if wanted else None
+    context.doing = "row"
     independent = _independent(context, bench) if isinstance(base, _Latency) else None
     # A kernel with random numbers is specialised by their offset. How often the baseline and earlier rows were called
     # is a matter of time, so each row starts from the same.
@@ -145,13 +147,17 @@ def lost_or_failed(context: CellContext, error: Exception) -> Exception:
     return error
 
 
-def _independent(context: CellContext, bench: Any) -> bool:
-    """Whether the baseline that has just run is something else than the operator; its launches are not the row's."""
+def _independent(context: CellContext, bench: Any) -> bool | None:
+    """Whether the baseline that has just run is something else than the operator; its launches are not the row's.
+
+    None where nobody counts launches: a baseline of no telling name may have gone through the compiler unseen.
+    """
     launched, context.launches = bool(context.launches), {}
     independent = baseline_is_independent(bench, context.spec.package, launched=launched)
     if not independent:
         context.warn(NOT_INDEPENDENT, str(getattr(bench, "op_name", context.spec.op)))
-    return independent
+        return False
+    return True if context.recorder is not None and context.hooks.get("launch_enter_hook") else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -84,6 +84,7 @@ class Cell:
     def __init__(self, out_dir: Path) -> None:
         self.out_dir = out_dir
         self.spec = SimpleNamespace(keep_binaries=False)
+        self.sweeping, self.doing = False, "row"
         self.kernels: list[dict[str, Any]] = []
         self.events: list[dict[str, Any]] = []
         self.launches: list[tuple[str, Any]] = []
@@ -179,3 +180,13 @@ def test_launches_are_joined_to_kernels_by_their_function(cell: Any, tmp_path: P
         recorder.launched(SimpleNamespace(get=lambda function=function: {"function": function}))
     recorder.launched(None)
     assert cell.launches == [(cell.kernels[0]["kernel"], (4, 1, 1))] * 2
+
+
+@pytest.mark.parametrize(
+    ("sweeping", "doing", "during"),
+    [(True, "row", "sweep"), (False, "baseline", "baseline"), (False, "inputs", "inputs")],
+)
+def test_what_a_variant_was_compiled_for(cell: Any, tmp_path: Path, sweeping: bool, doing: str, during: str) -> None:
+    cell.sweeping, cell.doing = sweeping, doing
+    compiled(IrRecorder(cell), tmp_path / "group")
+    assert cell.kernels[-1]["during"] == during
