@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,8 @@ class SideFacts:
     """Which hooks this Triton lacks: kernels ran that nobody saw."""
     tuned: frozenset[str] = frozenset()
     """Names of kernels whose config an autotuner chose."""
-    tuned_anew: frozenset[str] = frozenset()
-    """Names of kernels whose config should have been replayed and was chosen anew."""
+    tuned_anew: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Names of kernels whose config should have been replayed and was chosen anew: how often, by reason."""
 
     @classmethod
     def read(cls, cell_dir: Path, stamps: Sequence[str]) -> SideFacts:
@@ -96,7 +97,7 @@ class SideFacts:
             tuned=frozenset(
                 str(record.get("kernel")) for record in read_json_lines(cell_dir / "autotune_records" / "pinned.jsonl")
             ),
-            tuned_anew=tuning.fell_back(cell_dir),
+            tuned_anew=tuning.read_choices(cell_dir).fallbacks,
         )
 
     @property
@@ -144,6 +145,8 @@ class Judgement:
     rows_matched: int
     rows_expected: int
     changed_kernels: tuple[str, ...] = ()
+    replay_fallbacks: int = 0
+    """Choices of autotuners that should have been replayed and were made anew."""
 
     @property
     def failed(self) -> bool:
@@ -180,6 +183,7 @@ def judge(a: SideFacts, b: SideFacts) -> Judgement:
         rows_matched=len(set(a.rows) & set(b.rows)),
         rows_expected=max(_expected(a), _expected(b)),
         changed_kernels=tuple(sorted(ir_changed | code_changed)),
+        replay_fallbacks=sum(sum(reasons.values()) for side in (a, b) for reasons in side.tuned_anew.values()),
     )
 
 
@@ -228,16 +232,36 @@ def _verdict(
         extra = f", {one_sided} of them on one side only" if one_sided else ""
         retuned = _retuned(a, b)
         extra += f"; B compiled another config than A of {', '.join(retuned)}" if retuned else ""
-        anew = sorted({side.kernels[name].name for side in (a, b) for name in ir_changed & side.kernels.keys()}
-                      & (a.tuned_anew | b.tuned_anew))  # fmt: skip
+        changed = {side.kernels[name].name for side in (a, b) for name in ir_changed & side.kernels.keys()}
+        if changed <= _of_another_choice(a, b):
+            return Verdict.INCOMPLETE, f"AUTOTUNE_REPLAY_FALLBACK {_why_anew(a, b)}: whatever differs may be the config"
+        anew = sorted(changed & (a.tuned_anew.keys() | b.tuned_anew.keys()))
         extra += f"; the config of {', '.join(anew)} was not replayed but tuned anew" if anew else ""
         return Verdict.IR_CHANGED, f"{len(ir_changed)} kernels differ after normalising{extra}"
     if not comparison.same:
+        if _of_another_choice(a, b):
+            return Verdict.INCOMPLETE, f"AUTOTUNE_REPLAY_FALLBACK {_why_anew(a, b)}: other rows may be the config's"
         return Verdict.IR_CHANGED, "the same kernels were launched for other rows"
     stale = a.outcome.foreign_cache_hits + b.outcome.foreign_cache_hits
     if stale:
         return Verdict.CACHE_NOT_FRESH, f"{stale} kernels came out of a cache that this side did not fill"
     return Verdict.NO_IR_DIFF, f"all {len(a.kernels)} kernels equal after normalising"
+
+
+def _of_another_choice(a: SideFacts, b: SideFacts) -> set[str]:
+    """Names of kernels that ran on another config than the recorded one for no reason of the compiler's."""
+    names = a.tuned_anew.keys() | b.tuned_anew.keys()
+    reasons = {name: {*a.tuned_anew.get(name, ()), *b.tuned_anew.get(name, ())} for name in names}
+    return {name for name, found in reasons.items() if tuning.owed_to_choice(found)}
+
+
+def _why_anew(a: SideFacts, b: SideFacts) -> str:
+    """``k (key_missing 2)`` for every kernel that is `_of_another_choice`."""
+    said = []
+    for name in sorted(_of_another_choice(a, b)):
+        counts = Counter(a.tuned_anew.get(name, {})) + Counter(b.tuned_anew.get(name, {}))
+        said.append(f"{name} ({', '.join(f'{reason} {count}' for reason, count in sorted(counts.items()))})")
+    return f"{', '.join(said)} tuned anew"
 
 
 def _retuned(a: SideFacts, b: SideFacts) -> list[str]:

@@ -217,8 +217,8 @@ _MARKERS: dict[str, _Entry] = {
         "Nothing was started, so nothing is wrong with numbers.",
         "zlbench explain NAME, such as switch-known."),
     "AUTOTUNE_REPLAY_FALLBACK": (
-        "A config was not recorded (key_missing), did not compile, or could not be made again; the side tuned anew.",
-        "The two sides of the row may run different configs; with _no_evict the choice rests on times of other runs.",
+        "A config was not recorded (key_missing), did not compile or is unknown; tuned anew (_no_evict: by old times).",
+        "The sides may run different configs: INCOMPLETE where nothing else differs and the compiler refused none.",
         "Draw no conclusion from the row; replay.jsonl names kernel and key. Record A anew if the suite has changed."),
     "TUNE_ALL_FAILED": (
         "Every config of an autotune sweep failed, so the winner is the first of the list.",

@@ -223,9 +223,13 @@ def _fallback_text(choices: Choices) -> str:
     return f"{choices.missed} of {total} choices tuned anew: {', '.join(parts)}"
 
 
-def fell_back(cell_dir: Path) -> frozenset[str]:
-    """Kernels of which a choice was not replayed."""
-    return frozenset(read_choices(cell_dir).fallbacks)
+NOT_OF_THE_COMPILER = ("key_missing", "config_unknown", "tune_all_failed", "swept")
+"""Reasons of a fallback that say nothing of the compiler: with them, other code is that of another choice."""
+
+
+def owed_to_choice(reasons: Iterable[str]) -> bool:
+    """Whether none of a kernel's fallbacks came of the compiler itself, which refused the recorded config."""
+    return all(reason.removesuffix("_no_evict") in NOT_OF_THE_COMPILER for reason in reasons)
 
 
 # --- the suite's cache of winners ----------------------------------------------------------------------------------

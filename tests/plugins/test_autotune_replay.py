@@ -220,7 +220,6 @@ def test_a_missing_key_is_tuned_here_and_said_once(
     assert tuning.markers(cell.folder) == [
         "AUTOTUNE_REPLAY_FALLBACK 1 of 1 choices tuned anew: k (key_missing 1)",
     ]
-    assert tuning.fell_back(cell.folder) == {"k"}
     cell.end()
 
 

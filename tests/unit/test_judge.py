@@ -380,3 +380,46 @@ def test_rows_that_are_missing_on_one_side_never_pass_as_no_difference(side: Sid
     part = replace(whole, rows={name: row for name, row in whole.rows.items() if name in kept})
     assert judged(whole, part).verdict in (Verdict.INCOMPLETE, Verdict.NO_ROWS)
     assert judged(part, whole).failed
+
+
+# A kernel that B tuned anew instead of replaying A's choice.
+
+MISS = {"module": "m", "key": [1], "outcome": "miss", "swept": 6}
+
+
+def judged_with(b: Side, *missed: tuple[str, str], folder: Path) -> Judgement:
+    (folder / "A").mkdir(parents=True)
+    lines = [{**MISS, "kernel": kernel, "reason": reason} for kernel, reason in missed]
+    side = b.build(folder / "B")
+    (side / "autotune_records").mkdir()
+    (side / "autotune_records" / "meta.json").write_text('{"mode": "replay"}')
+    (side / "autotune_records" / "replay.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return judge(facts(ONE), SideFacts.read(side, ()))
+
+
+OTHER_CONFIG = changed(ONE, 2, lambda kernel: replace(kernel, block=3))
+
+
+@pytest.mark.parametrize(
+    "reason", ["key_missing", "config_unknown", "tune_all_failed", "swept", "key_missing_no_evict"]
+)
+def test_another_choice_is_no_change_of_the_compiler(reason: str, tmp_path: Path) -> None:
+    found = judged_with(OTHER_CONFIG, ("k", reason), folder=tmp_path)
+    assert (found.verdict, found.replay_fallbacks) == (Verdict.INCOMPLETE, 1)
+    assert f"AUTOTUNE_REPLAY_FALLBACK k ({reason} 1) tuned anew" in found.reason
+    other_rows = Side(rows={"64": (K(block=1), K(block=2)), "128": (K(block=2),)})
+    assert judged_with(other_rows, ("k", reason), folder=tmp_path / "rows").verdict is Verdict.INCOMPLETE
+
+
+@pytest.mark.parametrize("reason", ["compile_failed", "compile_failed_no_evict"])
+def test_a_config_that_the_compiler_refuses_is_a_change(reason: str, tmp_path: Path) -> None:
+    found = judged_with(OTHER_CONFIG, ("k", reason), folder=tmp_path)
+    assert (found.verdict, found.replay_fallbacks) == (Verdict.IR_CHANGED, 1)
+    assert "the config of k was not replayed but tuned anew" in found.reason
+
+
+def test_a_kernel_that_was_replayed_and_differs_is_a_change_beside_one_that_was_not(tmp_path: Path) -> None:
+    found = judged_with(OTHER_CONFIG, ("other", "key_missing"), folder=tmp_path)
+    assert (found.verdict, found.replay_fallbacks) == (Verdict.IR_CHANGED, 1)
+    equal = judged_with(ONE, ("k", "key_missing"), folder=tmp_path / "equal")
+    assert (equal.verdict, equal.replay_fallbacks) == (Verdict.NO_IR_DIFF, 1)

@@ -71,6 +71,7 @@ NEW = [
     "latency_rows",
     "latency_excluded_timer",
     "canary_drift",
+    "replay_fallbacks",
 ]
 CALIBER = Caliber(
     backend="compile", device="cuda:90", timer="compile", bench_level="core", shape_mode="upstream",
@@ -272,7 +273,7 @@ def test_a_hundred_columns_are_enough_for_times_too() -> None:
 def test_with_no_device_there_is_no_column_of_times() -> None:
     assert "one pair" not in to_text(typical())[0]
     (row_of_tsv,) = csv.DictReader(to_tsv([line()]).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    assert {row_of_tsv[column] for column in NEW[-7:]} == {""}
+    assert {row_of_tsv[column] for column in NEW[-8:-1]} == {""}
 
 
 def test_a_target_has_its_column_where_there_are_several() -> None:

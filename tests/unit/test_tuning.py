@@ -50,7 +50,7 @@ def test_choices_are_counted_once_however_many_rows_they_serve(tmp_path: Path) -
     assert tuning.markers(tmp_path) == [
         "AUTOTUNE_REPLAY_FALLBACK 2 of 4 choices tuned anew: b (compile_failed 1, key_missing 1)"
     ]
-    assert tuning.fell_back(tmp_path) == {"b"}
+    assert choices.fallbacks == {"b": {"compile_failed": 1, "key_missing": 1}}
 
 
 def test_a_run_without_tuned_kernels_says_nothing(tmp_path: Path) -> None:

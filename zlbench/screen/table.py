@@ -22,10 +22,11 @@ NEW_COLUMNS = (
     "machine_code", "kernels", "ir_changed", "code_changed", "raw_changed",
     *(f"{cost.value}_{when}" for cost in Cost for when in ("before", "after")),
     "rows_matched", "rows_expected", "state_before", "state_after", "next", "reason", "directory",
-    *TIME_COLUMNS,
+    *TIME_COLUMNS, "replay_fallbacks",
 )  # fmt: skip
 _NUMBERS = frozenset(
     {"direct_repeat", "kernels", "ir_changed", "code_changed", "raw_changed", "rows_matched", "rows_expected"}
+    | {"replay_fallbacks"}
     | {column for column in TIME_COLUMNS if column != "latency_meaning"}
     | {
         f"{name}_{when}"
@@ -92,6 +93,7 @@ class Line:
             "reason": " ".join(judgement.reason.split()),
             "directory": self.directory,
             **(self.times.fields() if self.times is not None else dict.fromkeys(TIME_COLUMNS, "")),
+            "replay_fallbacks": str(judgement.replay_fallbacks),
         }
 
 
