@@ -9,7 +9,8 @@ from zlbench.report import wording
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 
 _HEAD = ("row", "n", "A", "B", "mean %", "median %", "min…max %", "signs", "noise A / B %")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
+_SPECIAL = re.compile(r"([\\`*{}\[\]<>|#~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+"""An underscore inside a word is no markup."""
 
 
 def to_markdown(summary: Summary) -> str:
