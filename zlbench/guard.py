@@ -71,6 +71,7 @@ def complaints(
         ]
     found = list(_identity_files(name, before, after))
     found += _conditions(name, before, after)
+    found += _vendor(name, before, after)
     found += _builds(name, before, after, axis)
     found += _switches(name, before, after, axis)
     found += _tuning(name, before, after)
@@ -119,6 +120,12 @@ def _conditions(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[
         # Two files that both lack a key prove nothing either way, so that is a complaint as well.
         if left != right or left == "missing":
             yield Complaint(op=name, field=condition, before=left, after=right)
+
+
+def _vendor(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
+    """Whose implementation the suite chose; a process that was killed did not say."""
+    if None not in (before.vendor, after.vendor) and before.vendor != after.vendor:
+        yield Complaint(op=name, field="vendor", before=column_text(before.vendor), after=column_text(after.vendor))
 
 
 def _builds(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | None) -> Iterator[Complaint]:

@@ -235,7 +235,7 @@ _MARKERS: dict[str, _Entry] = {
     "DEVICE_LOST": (
         "A kernel lost the process its context on the card: an illegal memory access, a device-side assert, …",
         "The row named has no result. A fresh process goes on with the row after it; rows before it count.",
-        "The row's error has the card's own words. Run it alone, with CUDA_LAUNCH_BLOCKING=1 set."),
+        "The row's error has the card's own words. For more, run the benchmark by hand with CUDA_LAUNCH_BLOCKING=1."),
     "KERNEL_ON_ONE_SIDE": (
         "Only one side compiles this kernel: another number of warps or stages, another constant, another name.",
         "There is nothing to compare its compile time with, so it is in no round; the kernels of both sides are.",

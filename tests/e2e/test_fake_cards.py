@@ -74,6 +74,17 @@ def test_a_device_outside_of_the_visible_ones_is_refused(project: ToyProject, ca
     assert project.journal() == []
 
 
+def test_what_a_kernel_library_reads_is_a_condition_and_a_wait_is_not_passed_on(
+    project: ToyProject, cards: FakeCards
+) -> None:
+    ended = measured(project, cards, FLA_USE_FAST_OPS="1", CUDA_LAUNCH_BLOCKING="1", CUDA_HOME="/opt/cuda")
+    assert ended.code == 0, ended.text
+    assert "note: CUDA_LAUNCH_BLOCKING is not passed on to measured processes" in ended.text
+    listed = identity(project)["environment"]
+    assert "FLA_USE_FAST_OPS=1" in listed
+    assert not [item for item in listed if item.startswith(("CUDA_LAUNCH", "CUDA_HOME"))]
+
+
 def test_a_busy_card_is_said_before_anything_is_measured(project: ToyProject, cards: FakeCards) -> None:
     cards.busy(1, "/opt/train")
     cards.busy(2, "elsewhere", card=1)

@@ -198,6 +198,12 @@ def test_another_card_or_other_clocks_forbid_times_alone(other: dict[str, Any], 
         refuse([complaint])
 
 
+def test_another_vendors_kernels_are_refused() -> None:
+    (complaint,) = found(identity("A", vendor="nvidia"), identity("B", vendor="metax"))
+    assert (complaint.field, complaint.severity) == ("vendor", Severity.REFUSE)
+    assert found(identity("A", vendor="nvidia"), identity("B")) == []
+
+
 def test_one_card_in_two_spellings_and_a_machine_without_one_are_no_complaint() -> None:
     assert found(identity("A", **CARD), identity("B", **{**CARD, "device_uuid": "gpu-1"})) == []
     assert found(identity("A"), identity("B")) == []

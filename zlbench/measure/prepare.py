@@ -18,7 +18,15 @@ from zlbench.builds.manifest import Manifest
 from zlbench.builds.suite_packages import SuitePackages
 from zlbench.engine.local import WorkerSpec
 from zlbench.errors import PreflightError
-from zlbench.measure.ambient import AABS, AABS_DEFAULT, DB_URL, without_dropped
+from zlbench.measure.ambient import (
+    AABS,
+    AABS_DEFAULT,
+    DB_URL,
+    THREADS,
+    THREADS_DEFAULT,
+    VENDOR_VARIABLES,
+    without_dropped,
+)
 from zlbench.measure.request import Request
 from zlbench.settings.request import environment_without_switches
 from zlbench.suite.pairing import unsuited
@@ -146,7 +154,7 @@ def _worker(request: Request, side: Side, prepared: Prepared, work_dir: Path, en
         # On by default in FlagTree, unknown elsewhere: winners would come from spaces that are not the same.
         AABS: base.get(AABS, AABS_DEFAULT),
         tuning.COMPILER_VARIABLE: tuning.compiler_text(manifest.fingerprint()),
-        "OMP_NUM_THREADS": base.get("OMP_NUM_THREADS", "1"),
+        THREADS: base.get(THREADS, THREADS_DEFAULT),
     }
     if request.resolved.flag("isolate_tuner_cache"):
         extra["FLAGGEMS_CACHE_DIR"] = str(cache / "tuner")
@@ -176,18 +184,14 @@ def _worker(request: Request, side: Side, prepared: Prepared, work_dir: Path, en
     )
 
 
-_VENDOR_VARIABLES = ("GEMS_VENDOR", "FLAGGEMS_VENDOR", "GEMS_BACKEND", "FLAGGEMS_BACKEND")
-"""FlagGems reads them in this order."""
-
-
 def with_vendor(env: Mapping[str, str], backend: Backend) -> dict[str, str]:
     """Name the vendor before the suite is imported: unnamed, it asks every vendor's tool, and some of them hang.
 
     What the caller has named counts. PPU_SDK would make it T-Head's whatever the other variables say.
     """
-    vendor = next((env[name] for name in _VENDOR_VARIABLES if env.get(name)), backend.vendor).lower()
+    vendor = next((env[name] for name in VENDOR_VARIABLES if env.get(name)), backend.vendor).lower()
     kept = {name: value for name, value in env.items() if name != "PPU_SDK" or vendor == "thead"}
-    return {**kept, _VENDOR_VARIABLES[0]: vendor} if vendor else kept
+    return {**kept, VENDOR_VARIABLES[0]: vendor} if vendor else kept
 
 
 def _why_no_card(request: Request, side: Side, env: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from zlbench.backend import Backend, Timer
 from zlbench.builds.spec import Build, BuildKind, parse_build
 from zlbench.cells import CellSpec
 from zlbench.errors import UsageError
-from zlbench.measure.ambient import ambient
+from zlbench.measure.ambient import ambient, blocking
 from zlbench.measure.backend_choice import choose
 from zlbench.settings import Project, Resolved, ShapeMode, requests_of, shape_source_of
 from zlbench.shapes import Shape, load_shape_file, parse_inline
@@ -54,6 +54,8 @@ class Request:
     cwd: Path = Path()
     environment: tuple[str, ...] = ()
     """The caller's variables that every side inherits and that a compiler or suite may read."""
+    not_passed_on: tuple[str, ...] = ()
+    """Variables that the caller has set to find a fault, and that measured processes do not get."""
     backend_reason: str = ""
     """Why it is this backend, where nobody named one."""
     devices: tuple[str, ...] | None = None
@@ -121,6 +123,9 @@ class Request:
         recording = not self.backend.deviceless and any(self.autotune(side.label) == "record" for side in self.sides)
         if recording and not self.resolved.flag("isolate_tuner_cache"):
             found.append("TUNER_CACHE_SHARED recording on a shared tuner cache: winners of earlier runs are taken over")
+        if self.not_passed_on:
+            names = " ".join(self.not_passed_on)
+            found.append(f"{names} is not passed on to measured processes: every direct time would hold a wait")
         return found
 
     @property
@@ -213,6 +218,7 @@ def make_request(
         environment=ambient(
             env, (switch.name for switch in axis.switches), isolated=resolved.flag("isolate_tuner_cache")
         ),
+        not_passed_on=() if backend.deviceless else blocking(env),
         backend_reason=reason,
         devices=cards.chosen(backend, env, resolved.value("device")),
     )
