@@ -46,9 +46,19 @@ def classify(error: BaseException) -> FailureKind:
 
 
 def one_line(error: BaseException, limit: int = 300) -> str:
-    """Type and message of an exception on one line."""
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}"[:limit]
+    """Type and message of an exception on one line.
+
+    A compiler's message is its place, an excerpt of the source with a caret below, and the reason: the reason comes
+    first here, and the excerpt, which would take all the room, not at all.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    carets = [number for number, line in enumerate(lines) if line.strip("^~") == ""]
+    if carets and lines[carets[-1] + 1 :]:
+        place = f" ({lines[0].rstrip(':')})" if carets[-1] > 0 and lines[0].startswith("at ") else ""
+        message = " ".join(lines[carets[-1] + 1 :]) + place
+    else:
+        message = " ".join(lines)
+    return f"{type(error).__name__}: {' '.join(message.split())}"[:limit]
 
 
 def _chain(error: BaseException) -> list[BaseException]:

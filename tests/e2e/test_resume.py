@@ -123,3 +123,13 @@ def test_a_plan_in_between_for_other_operators_hides_no_difference(project: ToyP
     assert other_target.code == 4
     assert "target cuda:90 then, cuda:80 now" in other_target.err
     assert project.run("screen", "toy", "--quick", "--resume", str(project.screen)).code == 0
+
+
+def test_where_only_failed_operators_are_left_they_are_measured_again(project: ToyProject) -> None:
+    project.trouble({"compiler": "y", "op": "toy", "dtype": "float16", "shape": 2, "at": "call", "do": "error"})
+    assert project.run("screen", "toy", "other").code == 6
+    project.trouble()
+    before = len(project.journal())
+    ended = project.run("screen", "toy", "other", "--resume", str(project.screen))
+    assert ended.code == 0, ended.text
+    assert {(line["op"], line["compiler"]) for line in project.journal()[before:]} == {("toy", "y")}

@@ -72,7 +72,10 @@ class CellRunner:
         self.coster = Coster(prepared.tools())
 
     def run(self, cells: Iterable[CellSpec]) -> None:
-        """Run what is not finished yet; a finished cell is never run again.
+        """Run what is not finished yet; a cell that ended well is never run again.
+
+        One that ended with failed rows is finished, too, as long as others are missing. Where nothing else is left, it
+        is what somebody who goes on wants to be measured: its cause may be mended by now.
 
         Raises:
             ZlbenchError: the disk is full, a worker cannot be started, or another zlbench measures on the card;
@@ -80,11 +83,14 @@ class CellRunner:
         """
         missing: list[CellSpec] = []
         planned = list(cells)
+        left = [finished_outcome(Path(spec.out_dir)) for spec in planned]
+        once_more = all(left) and not all(outcome and outcome.complete for outcome in left)
         for spec in planned:
             known = finished_outcome(Path(spec.out_dir))
             # A side that chooses anew takes the one that replays it along.
             anew = any(spec.replay_from == other.out_dir for other in missing)
-            if known is not None and not anew and still_replays(spec):
+            failed = known is not None and once_more and not known.complete
+            if known is not None and not failed and not anew and still_replays(spec):
                 self._on_finished(Finished(spec=spec, outcome=known, reused=True))
             else:
                 missing.append(spec)
