@@ -190,6 +190,18 @@ def test_blocks_of_toml_load(tmp_path: Path) -> None:
         assert load_project(tmp_path, {}).file is not None
 
 
+def test_examples_of_the_project_file_load_once_their_sign_is_taken_away(tmp_path: Path) -> None:
+    lines = (ROOT / "zlbench.toml").read_text(encoding="utf-8").splitlines()
+    example = re.compile(r"# (\[(?:build|axis|caliber)\.[^\]]+\]|[a-z_]+ = .*)")
+    text = "\n".join(found[1] if (found := example.match(line)) else line for line in lines)
+    (tmp_path / "zlbench.toml").write_text(text, encoding="utf-8")
+    axes = load_project(tmp_path, {}).axes
+    assert axes["rlc"].stamps == ("ttg.rlc-*",)
+    assert [str(switch) for switch in axes["rlc"].switches] == ["FLAGTREE_MUSA_RLC_ENHANCE 0 → 1"]
+    assert [str(switch) for switch in axes["sparse-tle"].switches] == ["FLAGGEMS_FLASHMLA_SPARSE_TLE 0 → 1"]
+    assert {(axes[name].a, axes[name].b) for name in ("wheels", "trees")} == {("before", "after"), ("main", "branch")}
+
+
 # Data that people are pointed to.
 
 

@@ -33,7 +33,7 @@ class Estimate:
         """Where they come from."""
         if not self.source:
             return "minutes are known once these operators have been screened"
-        return f"minutes are those of {self.source}, whose settings may be others"
+        return f"minutes from {self.source}"
 
 
 def estimate(screen: Path, candidates: Sequence[Candidate], plan: Plan, *, jobs: int) -> Estimate:

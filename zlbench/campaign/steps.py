@@ -12,8 +12,12 @@ from zlbench.identity import read_identity
 from zlbench.screen.candidates import on_cards, read_candidates
 from zlbench.settings.words import words_for
 
-_OWN = ("resume", "dry_run", "json", "out", "root")
+_OWN = ("resume", "dry_run", "json", "out")
 """Options that a campaign answers itself."""
+_OF_SCREEN = ("ops", "ops_file", "all")
+"""Which operators: for the screen; rounds are told by what it found."""
+VARIABLES = frozenset({"TEST_NODE", "OPS", "OP", "OP_FILE", "SCREEN", "AB_ROOT", "DRY_RUN"})
+"""Of the caller, that would tell a step something else than its command does."""
 _GO_ON: Mapping[str, frozenset[int]] = {
     # What was judged is measured; what could not be is in the table and in the exit code.
     "screen": frozenset({ExitCode.OK, ExitCode.OP_FAILED, ExitCode.PARTIAL, ExitCode.NOTHING_MEASURED}),
@@ -21,7 +25,7 @@ _GO_ON: Mapping[str, frozenset[int]] = {
     "ab_repeat": frozenset(ExitCode) - {ExitCode.USAGE, ExitCode.PREFLIGHT, ExitCode.INTERRUPTED},
     "report": frozenset(ExitCode) - {ExitCode.USAGE, ExitCode.PREFLIGHT, ExitCode.INTERRUPTED},
 }
-_AGAIN = frozenset({ExitCode.PARTIAL, ExitCode.TIMEOUT})
+_AGAIN = frozenset({ExitCode.OP_FAILED, ExitCode.PARTIAL, ExitCode.TIMEOUT})
 """Codes of rounds that can be gone on with."""
 
 
@@ -37,7 +41,7 @@ def worth_another_try(code: int | None) -> bool:
 
 def command(name: str, root: Path, words: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Arguments of a step. They are the same when it is started and when it goes on, but for the rounds'."""
-    given = words_for(name, words, without=_OWN)
+    given = words_for(name, words, without=_OWN if name == "screen" else (*_OWN, *_OF_SCREEN))
     if name == "screen":
         return ("screen", *given, "--resume", str(root / SCREEN))
     if name == "partition":
@@ -45,8 +49,10 @@ def command(name: str, root: Path, words: Mapping[str, Sequence[str]]) -> tuple[
     if name == "ab_repeat":
         rounds = root / ROUNDS
         begun = (rounds / "repeat.json").is_file()
-        where = ("--resume", str(rounds)) if begun else (str(root / PARTITION), "--root", str(rounds))
-        return ("ab_repeat", *where, *given)
+        if begun:
+            return ("ab_repeat", "--resume", str(rounds), *given)
+        named = cards(root / SCREEN, words)
+        return ("ab_repeat", "--screen", str(root / SCREEN), *given, *named, "--root", str(rounds))
     return ("report", str(root), *given)
 
 

@@ -81,8 +81,8 @@ def _campaign(app: App, given: Path) -> Path:
 
 def _run(app: App, root: Path, record: Record) -> ExitCode:
     # A step finds project and caller's directory where this command found them.
-    env = {**app.env, "ZLBENCH_ROOT": str(app.project.root), "ZLBENCH_CWD": record.cwd}
-    env.pop("DRY_RUN", None)
+    env = {key: value for key, value in app.env.items() if key not in steps.VARIABLES}
+    env |= {"ZLBENCH_ROOT": str(app.project.root), "ZLBENCH_CWD": record.cwd}
     as_data = app.resolved.flag("json")
     chain = Chain(root=root, record=record, env=env, talk=app.talk, output=2 if as_data else 1)
     app.talk(f"campaign {root}")
@@ -126,8 +126,7 @@ def _dry_run(app: App, root: Path, record: Record, request: Request | None) -> E
     app.result(f"plan: {operators}{len(STEPS)} steps · {root}")
     for number, name in enumerate(STEPS, start=1):
         step = record.step(name)
-        state = f"{step.state.value}, " if step.done else ""
-        app.result(f"  {number} {name:<10} {state}{found.text(name)}")
+        app.result(f"  {number} {name:<10} {step.state.value if step.done else found.text(name)}")
         app.result(f"      zlbench {shlex.join(commands[name])}")
     app.result(found.note)
     app.result("nothing was started or written (--dry-run)")
