@@ -17,6 +17,7 @@ from zlbench.errors import PreflightError, UsageError
 from zlbench.nearest import unknown
 from zlbench.process import Command, run
 from zlbench.smi import CardFacts, CardProcess, Query
+from zlbench.text import in_words
 
 PATIENCE_S = 15.0
 """A tool on a machine with eight cards needs seconds where no process keeps the driver awake."""
@@ -148,6 +149,25 @@ def _among(word: str, listed: tuple[str, ...], variable: str) -> str:
         f"device {word} is not among those that this process sees: {variable}={','.join(listed)}",
         hint="Indices count within that list, from 0; a UUID must be in it.",
     )
+
+
+def require(backend: Backend, env: Mapping[str, str], names: Sequence[str]) -> None:
+    """Refuse a card by a number that is not there; a tool that does not answer knows nothing, and refuses nothing.
+
+    A UUID is let through: the parts of a card that somebody has divided have some of their own.
+
+    Raises:
+        UsageError: it names the cards that there are.
+    """
+    # What is on a path for measured processes would be the tool's as well, where that is a script.
+    own = {name: value for name, value in env.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    there = cards_of(backend, own).values
+    gone = [name for name in names if name.isdecimal() and find(there, name) is None]
+    if there and gone:
+        numbers = in_words([str(card.index) for card in there])
+        raise UsageError(
+            f"no card {gone[0]}; there {'is' if len(there) == 1 else 'are'} {numbers}", hint=_known_cards(there)
+        )
 
 
 def find(cards: Sequence[CardFacts], name: str) -> CardFacts | None:

@@ -98,6 +98,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def in_words(names: Sequence[str]) -> str:
+    """``0``, ``0 and 1``, ``0, 1 and 2``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def tail(path: Path, count: int) -> list[str]:
     """Return the last lines of a log; none where it cannot be read."""
     try:

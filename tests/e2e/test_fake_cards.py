@@ -74,6 +74,17 @@ def test_a_device_outside_of_the_visible_ones_is_refused(project: ToyProject, ca
     assert project.journal() == []
 
 
+@pytest.mark.parametrize("words", [("run", "toy", "--build", "x"), ("screen", "toy"), ("screen", "toy", "--dry-run")])
+def test_a_card_that_is_not_there_is_refused_before_anything_starts(
+    project: ToyProject, cards: FakeCards, words: tuple[str, ...]
+) -> None:
+    env = {"PYTHONPATH": cards.pythonpath()}
+    ended = project.run(*words, "--backend", "fakecard", "--device", "7", env=env)
+    assert ended.code == 2, ended.text
+    assert f"no card 7; there are 0 and 1\n         Cards: 0 {uuid(0)} {NAME}; 1 {uuid(1)} {NAME}." in ended.err
+    assert not project.runs.exists()
+
+
 def test_what_a_kernel_library_reads_is_a_condition_and_a_wait_is_not_passed_on(
     project: ToyProject, cards: FakeCards
 ) -> None:

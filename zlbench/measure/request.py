@@ -21,7 +21,7 @@ from zlbench.suite.inventory import Inventory, read_inventory
 from zlbench.suite.names import safe_dirname
 from zlbench.suite.provider import Provider, find_provider
 from zlbench.suite.resolve import Selection, resolve_all, resolve_operators
-from zlbench.tuning import source_of
+from zlbench.tuning import sources_of
 
 SEED = 20240229
 BUDGETS_MS = {"run": {"warmup": 50, "iter": 100}, "screen": {"warmup": 10, "iter": 20}}
@@ -149,8 +149,13 @@ class Request:
 
     def replay_source(self, op: str, pair: Path = Path()) -> Path:
         """The run whose choices are replayed for an operator: the one that was given, else side A of the same pair."""
-        given = self.resolved.path("replay_from")
-        return source_of((self.cwd / given).resolve(), op) if given else pair / "A"
+        given = self.replays_from
+        return next(iter(sources_of(given, op)), given[0]) if given else pair / "A"
+
+    @property
+    def replays_from(self) -> tuple[Path, ...]:
+        """Runs and screens that were named to replay choices from."""
+        return tuple((self.cwd / path).resolve() for path in self.resolved.paths("replay_from"))
 
     def jobs(self, asked: int) -> int:
         """Cells at a time: on a card always one, since two would time each other."""
@@ -201,6 +206,9 @@ def make_request(
         # The same release at a second prefix: what differs by path alone must not count.
         builds["B"] = replace(builds["B"], name=f"{builds['B'].name}-twin")
     backend, reason = choose(resolved.text("backend"), builds.values())
+    devices = cards.chosen(backend, env, resolved.value("device"))
+    if devices and resolved.value("device") and not backend.deviceless:
+        cards.require(backend, env, devices)
     return Request(
         provider=provider,
         inventory=inventory,
@@ -220,7 +228,7 @@ def make_request(
         ),
         not_passed_on=() if backend.deviceless else blocking(env),
         backend_reason=reason,
-        devices=cards.chosen(backend, env, resolved.value("device")),
+        devices=devices,
     )
 
 
