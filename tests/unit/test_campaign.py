@@ -48,7 +48,7 @@ def test_commands_are_the_same_at_the_start_and_when_it_goes_on(tmp_path: Path) 
     )  # fmt: skip
     rounds = tmp_path / "rounds"
     assert steps.command("ab_repeat", tmp_path, words) == (
-        "ab_repeat", "--screen", str(tmp_path / "screen"), "--rounds", "4", "--root", str(rounds),
+        "ab_repeat", str(tmp_path), "--rounds", "4", "--root", str(rounds),
     )  # fmt: skip
     rounds.mkdir()
     (rounds / "repeat.json").write_text("{}")

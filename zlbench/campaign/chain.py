@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +15,9 @@ from zlbench.errors import ExitCode
 from zlbench.settings.table import STEPS
 from zlbench.text import seconds
 
+_STEP = "import sys; sys.path[:] = {path}; from zlbench.cli import main; sys.argv[0] = 'zlbench'; sys.exit(main())"
+"""A step finds the modules of this process. In a PYTHONPATH they would come before those of the compilers' builds."""
+_RETRIES = 2
 _GRACE_S = 20.0
 """A step ends its own cells first, and says in its files that it was interrupted."""
 
@@ -73,6 +75,8 @@ class Chain:
         started = time.monotonic()
         try:
             code = self._start(command)
+            if name == "screen":
+                code = self._killed_again(command, code)
         except KeyboardInterrupt:
             self._write(self._ended(name, StepState.INTERRUPTED, ExitCode.INTERRUPTED, started))
             self._write(replace(self.record, state=StepState.INTERRUPTED, exit_code=int(ExitCode.INTERRUPTED)))
@@ -84,6 +88,16 @@ class Chain:
             self.talk(f"[{number}/{len(STEPS)}] {name} ended {_how(code)}: the campaign stops here")
         return on
 
+    def _killed_again(self, command: tuple[str, ...], code: int) -> int:
+        """What was killed from outside is screened again: the rounds are planned once, from what the screen found."""
+        for _ in range(_RETRIES):
+            killed = steps.killed_cells(self.root) if code == ExitCode.PARTIAL else frozenset()
+            if not killed:
+                break
+            self.talk(f"killed from outside, and once more: {' '.join(sorted(killed))}")
+            code = self._start(command)
+        return code
+
     def _ended(self, name: str, state: StepState, code: int, started: float) -> Record:
         took = round(time.monotonic() - started, 3)
         return self.record.with_step(name, state=state, exit_code=int(code), elapsed_s=took)
@@ -92,9 +106,9 @@ class Chain:
         sys.stdout.flush()
         outcome = process.run(
             process.Command(
-                argv=(sys.executable, "-m", "zlbench", *command),
-                env={**self.env, "PYTHONPATH": os.pathsep.join(str(Path(part or ".").absolute()) for part in sys.path)},
-                cwd=Path(self.record.cwd), passed_on=self.output, interrupt_grace_s=_GRACE_S,
+                argv=(sys.executable, "-c", _STEP.format(path=[str(Path(part or ".").absolute()) for part in sys.path]),
+                      *command),
+                env=self.env, cwd=Path(self.record.cwd), passed_on=self.output, interrupt_grace_s=_GRACE_S,
             )
         )  # fmt: skip
         return outcome.returncode

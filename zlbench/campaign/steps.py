@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -45,24 +46,29 @@ def command(name: str, root: Path, words: Mapping[str, Sequence[str]]) -> tuple[
     if name == "screen":
         return ("screen", *given, "--resume", str(root / SCREEN))
     if name == "partition":
-        return ("partition", str(root / SCREEN), *given, *cards(root / SCREEN, words), "--out", str(root))
+        return ("partition", str(root / SCREEN), *given, *lanes(root / SCREEN, words), "--out", str(root))
     if name == "ab_repeat":
         rounds = root / ROUNDS
         begun = (rounds / "repeat.json").is_file()
         if begun:
             return ("ab_repeat", "--resume", str(rounds), *given)
-        named = cards(root / SCREEN, words)
-        return ("ab_repeat", "--screen", str(root / SCREEN), *given, *named, "--root", str(rounds))
+        return ("ab_repeat", str(root), *given, "--root", str(rounds))
     return ("report", str(root), *given)
 
 
-def cards(screen: Path, words: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Where nobody named cards: the one that was screened on; with no device none is needed."""
+def killed_cells(root: Path) -> frozenset[str]:
+    """Cells of the screen that somebody killed, the system for want of memory included: no fault of the operator."""
+    cells = (store.read_json(root / SCREEN / store.STATUS) or {}).get("cells", {})
+    return frozenset(name for name, cell in cells.items() if cell.get("signal") == signal.SIGKILL)
+
+
+def lanes(screen: Path, words: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Where nobody named cards: the one that was screened on; with no device one lane, as two would time each other."""
     if {"devices", "lanes"} & {*words} or not (screen / "screen.tsv").is_file():
         return ()
     candidates = read_candidates(screen)
     if not candidates or not on_cards(candidates):
-        return ()
+        return ("--lanes", "1")
     found = [read_identity(screen / item.directory / side) for item in candidates for side in ("A", "B")]
     known = [identity.device_uuid for identity in found if identity is not None and identity.device_uuid]
     named = words.get("device", ())

@@ -19,7 +19,7 @@ from zlbench.cli.partition import partition_of
 from zlbench.errors import ExitCode, UsageError
 from zlbench.measure.request import Request, make_request
 from zlbench.screen.candidates import on_cards, read_candidates
-from zlbench.settings import axis_of
+from zlbench.settings import SourceKind, axis_of
 from zlbench.settings.parsers import NEWEST
 from zlbench.settings.table import STEPS
 from zlbench.settings.words import given_words
@@ -35,6 +35,8 @@ def run(app: App) -> ExitCode:
     if given is not None:
         return _resume(app, _campaign(app, given))
     words = given_words(app.resolved, without=_OF_THIS_CALL)
+    if app.resolved.source("devices").kind is SourceKind.FILE:
+        words |= {"devices": ["--devices", ",".join(app.resolved.texts("devices"))]}
     record = Record(words=words, cwd=str(app.cwd), started=f"{app.now:%Y-%m-%d %H:%M:%S}")
     axis = axis_of(app.resolved, app.project)
     # Whatever cannot be meant is said before anything is made.
@@ -143,9 +145,18 @@ def _estimate(app: App, root: Path, record: Record, request: Request | None) -> 
     wanted = None if request is None else {selection.op for selection in request.selections}
     if wanted is not None and wanted != {item.op for item in candidates}:
         return Estimate()
-    devices = steps.cards(screen, record.words)
-    plan = partition_of(app, screen, devices[1:]).plan
+    plan = partition_of(app, screen, _named_lanes(screen, record.words)).plan
     return estimate(screen, candidates, plan, jobs=1 if on_cards(candidates) else app.jobs)
+
+
+def _named_lanes(screen: Path, words: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Names of the lanes that a campaign takes where nobody named any; one without a device is number 0."""
+    match steps.lanes(screen, words):
+        case ("--devices", card):
+            return (card,)
+        case ("--lanes", _):
+            return ("0",)
+    return ()
 
 
 def _relative(path: Path, cwd: Path) -> Path:
