@@ -31,6 +31,7 @@ class Backend:
     Args:
         vendor: value for the suite's GEMS_VENDOR, "" where the suite needs none.
         visibility: environment variables that choose devices, the one to set first.
+        visible_by_uuid: whether that variable takes UUIDs, which do not depend on how a driver counts.
         device_module: name of torch's module for the device (``cuda`` for ``torch.cuda``), "" with no device.
         torch_package: package that brings the device module into torch, "" where torch itself has it.
         timers: what it can measure with, the default first.
@@ -51,6 +52,7 @@ class Backend:
     aliases: tuple[str, ...] = ()
     vendor: str = ""
     visibility: tuple[str, ...] = ()
+    visible_by_uuid: bool = False
     device_module: str = ""
     torch_package: str = ""
     supports_cuda_graph: bool = False

@@ -284,6 +284,11 @@ _MARKERS: dict[str, _Entry] = {
         "A benchmark class left out shapes given, by a limit of its own (memory, a support matrix, …).",
         "The other shapes ran. Those left out have no row, on both sides alike.",
         "The line names the class and its file: look for what it filters, and give shapes within it."),
+    "UNCALIBRATED": (
+        "Fewer than 4 operators with equal machine code are measured along as controls; the line says why.",
+        "What differs between the sides besides the change (paths, memory layout, the order of files) is measured by "
+        "controls alone and is not subtracted: differences of some tenths of a percent mean little.",
+        "Screen more operators, so that some have equal code; --controls N asks for more than the usual 4 to 8."),
     "VALUES_MADE_UP": (
         "With no device, an operator read a value that only a device can tell: .item(), how many a mask selects, …",
         "It was given 64 (or True) on both sides alike: kernels are compiled, sizes behind the value are not real.",
@@ -374,6 +379,10 @@ _CHECKS: dict[str, _Entry] = {
         "The interpreter does not import torch or triton, or not in time.",
         "Every cell would fail one after another.", "Try the command in the message by hand."),
     "suite-imports": (
+    "driver-imports": (
+        "The Python that zlbench itself runs in lacks a package.",
+        "Looks at rounds (--until-settled) need Student's t from scipy, in the driver alone.",
+        "Install it where nox and zlbench are, or start with python3 noxfile.py, which does that itself."),
         "The interpreter of a side cannot import the suite's package, with its torch and triton, or not in time.",
         "Every operator would fail alike.",
         "The message has the last line and what to install; for builds that zlbench makes: packages in zlbench.toml."),
@@ -434,7 +443,7 @@ _EXITS: dict[ExitCode, _Entry] = {
 _COLUMNS: dict[str, _Entry] = {
     "ab_repeat": (
         "The operator's machine code differs, so its time may differ.", "A screen says that, and not how much.",
-        "Measure it in repeated rounds. The command for that is planned and not in this version."),
+        "Measure it in repeated rounds: zlbench ab_repeat --screen DIR."),
     "control": (
         "Both sides run the same machine code.", "Every difference of its times would be noise.",
         "Measure some such operators along with the others, to see the noise."),

@@ -118,6 +118,7 @@ BACKEND = Backend(
     aliases=("nvidia", "gpu"),
     vendor="nvidia",
     visibility=("CUDA_VISIBLE_DEVICES",),
+    visible_by_uuid=True,
     device_module="cuda",
     supports_cuda_graph=True,
     timers=(Timer.CUDA_GRAPH, Timer.DIRECT),

@@ -24,6 +24,7 @@ LOG_LINES = 40
 SUMMARIES: Mapping[str, str] = {
     "screen": "Which operators does the change touch? One pair per operator, verdict from IR and machine code.",
     "partition": "Spread the operators that a screen kept over cards, by measured time; cut the heaviest by rows.",
+    "ab_repeat": "Measure what a screen kept in repeated A/B rounds, with operators that are equal as controls.",
     "report": "What repeated rounds found, row by row. Never starts a card.",
     "campaign": "screen, partition, ab_repeat, report in one go.",
     "status": "What a campaign or its rounds do now, from another shell.",

@@ -1,11 +1,12 @@
 """ABBA: which side comes first in a round, and which cells stand side by side in time. Pure.
 
-A drift over the rounds, and whatever the cell before does to the one behind it, meet both sides alike. Neighbours of one
-side across a round's border are pairs without a difference, at the same distance in time as real ones.
+A drift over the rounds, and whatever a cell does to the one behind it, meet both sides alike. Neighbours of one side
+across a round's border are pairs without a difference, at the same distance in time as real ones.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,4 +43,4 @@ def sequence(rounds: int) -> Iterator[Slot]:
 def same_side_pairs(rounds: int) -> Iterator[tuple[Slot, Slot]]:
     """Cells of one side that follow each other across the border of two rounds: free A/A (and B/B) pairs."""
     cells = list(sequence(rounds))
-    return ((one, other) for one, other in zip(cells, cells[1:], strict=False) if one.side == other.side)
+    return ((one, other) for one, other in itertools.pairwise(cells) if one.side == other.side)

@@ -110,6 +110,7 @@ class RepeatPlan:
         axis: as in a screen's plan.json, with the fingerprints of both builds.
         screen: the screen that operators and controls come from.
         settings: as `zlbench.settings.stored` writes them; the same questions are asked again from them.
+        words: how its operators are asked for.
         cwd: where relative paths in them start.
         environment: variables of the caller that reach both sides.
         retries: times that an invalid pair is measured again.
@@ -120,6 +121,7 @@ class RepeatPlan:
     lanes: tuple[RepeatLane, ...]
     axis: Mapping[str, Any]
     settings: Mapping[str, Any]
+    words: tuple[str, ...] = ()
     screen: str | None = None
     cwd: str = ""
     environment: tuple[str, ...] = ()
@@ -151,6 +153,7 @@ class RepeatPlan:
             "lanes": [lane.to_json() for lane in self.lanes],
             "notes": list(self.notes),
             "environment": list(self.environment),
+            "words": list(self.words),
             "cwd": self.cwd,
             "settings": dict(self.settings),
         }
@@ -165,6 +168,7 @@ class RepeatPlan:
             axis=data["axis"],
             settings=data["settings"],
             screen=data["screen"],
+            words=tuple(data["words"]),
             cwd=data["cwd"],
             environment=tuple(data["environment"]),
             retries=int(data["retries"]),

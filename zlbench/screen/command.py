@@ -21,6 +21,7 @@ from zlbench.measure.runner import CellRunner, Clock, Finished, finished_outcome
 from zlbench.pair import judge_pair
 from zlbench.screen import table
 from zlbench.screen.ending import exit_code
+from zlbench.settings.stored import stored
 from zlbench.text import plural
 
 CACHE = ".cache"
@@ -264,6 +265,7 @@ def plan_data(request: Request, prepared: Prepared, cells: Sequence[CellSpec]) -
     return {
         "schema_version": 1,
         "suite": request.provider.name,
+        "settings": stored(request.resolved),
         "axis": {
             "name": request.axis.name,
             "describe": request.axis.describe,

@@ -29,6 +29,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "diff": ("fft", "fft --screen runs/screen_20261129-121500", "topk --json"),
     "compare": ("runs/mm_20261129-121500 runs/mm_20261129-121800", "runs/screen_x/mm", "runs/screen_x --json"),
     "partition": ("--devices 0,1,2,3", "runs/screen_x --lanes 2 --rounds 4", "--devices 0,1 --extra-ops mm --dry-run"),
+    "ab_repeat": ("", "topk fft --rounds 4", "--screen runs/screen_x --devices 0,1 --until-settled"),
     "campaign": ("topk fft mm --quick", "--all --devices 0,1,2,3", "--resume"),
     "report": ("", "runs/campaign_20261129-121500", "runs/repeat_20261129-121500 --json"),
     "status": ("", "runs/campaign_20261129-121500", "--json"),

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
 
 # doctor takes what screen takes, so that the same words after it show what that screen would use.
 SCREEN = frozenset({"screen", "doctor"})
-MEASURE = SCREEN | {"run"}
+PAIRS = SCREEN | {"ab_repeat"}
+MEASURE = PAIRS | {"run"}
 BUILDS = MEASURE | {"build"}
 EVERY = BUILDS | {"rescore", "explain", "diff", "compare", "partition", "report", "status"}
 COMMANDS = (
-    "screen", "partition", "report", "campaign", "status", "run", "diff", "compare", "rescore", "build", "doctor",
-    "explain",
+    "screen", "partition", "ab_repeat", "report", "campaign", "status", "run", "diff", "compare", "rescore", "build",
+    "doctor", "explain",
 )  # fmt: skip
 STEPS = ("screen", "partition", "ab_repeat", "report")
 """The commands that a campaign calls one after the other; it takes the options of all of them."""
+
+
+PLANNED = frozenset({"partition", "ab_repeat"})
 
 
 def operators_from_environment(env: Mapping[str, str], names: tuple[str, ...]) -> EnvValue | None:
@@ -61,11 +65,11 @@ _WHAT = (
     _option("from_screen", frozenset({"partition"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
             arity=Arity.POSITIONAL, metavar="SCREEN", env=("SCREEN",),
             help="the screen whose operators are spread; default: the newest below --out"),
-    _option("verdict", frozenset({"partition"}), Group.WHAT, parse=parsers.verdicts, default=(),
+    _option("verdict", PLANNED, Group.WHAT, parse=parsers.verdicts, default=(),
             arity=Arity.REPEATED, metavar="VERDICTS", env=("VERDICT",),
             help="take the operators with these verdicts; default: IR_CHANGED and NO_IR_DIFF whose machine code is not "
                  "known to be the same"),
-    _option("extra_ops", frozenset({"partition"}), Group.WHAT, parse=parsers.operators, default=(),
+    _option("extra_ops", PLANNED, Group.WHAT, parse=parsers.operators, default=(),
             arity=Arity.REPEATED, metavar="OPS", env=("EXTRA_OPS",),
             help="further operators, placed last, each on the card with the least load"),
     _option("builds", frozenset({"build"}), Group.WHAT, parse=parsers.words, default=(),
@@ -94,17 +98,17 @@ _WHAT = (
 _COMPARE = (
     _option("axis", BUILDS, Group.COMPARE, parse=parsers.text, default="releases", metavar="NAME", key="axis",
             help="the pair to compare, from [axis.NAME] of zlbench.toml"),
-    _option("a", SCREEN | {"build"}, Group.COMPARE, parse=parsers.text, metavar="BUILD",
+    _option("a", PAIRS | {"build"}, Group.COMPARE, parse=parsers.text, metavar="BUILD",
             featured=True,
             help="side A: a build's name, triton==3.6.0, a wheel, an interpreter or a source tree"),
-    _option("b", SCREEN | {"build"}, Group.COMPARE, parse=parsers.text, metavar="BUILD",
+    _option("b", PAIRS | {"build"}, Group.COMPARE, parse=parsers.text, metavar="BUILD",
             featured=True, help="side B, in the same ways"),
     _option("build", MEASURE, Group.COMPARE, parse=parsers.text, metavar="BUILD",
             help="one build for both sides, to compare switch values"),
     _option("switch", BUILDS, Group.COMPARE, parse=parsers.words, default=(), arity=Arity.REPEATED,
             metavar="SWITCH", env=("SWITCH",), featured=True,
             help="NAME: 0 against 1; NAME=x: unset against x; NAME=x,y: x against y, where unset is a value"),
-    _flag("null_test", SCREEN, Group.COMPARE, help="A and B are meant to be equal: a noise run"),
+    _flag("null_test", PAIRS, Group.COMPARE, help="A and B are meant to be equal: a noise run"),
     _option("stamps", MEASURE | {"rescore", "diff"}, Group.COMPARE, parse=parsers.words, default=(),
             arity=Arity.REPEATED, metavar="PATTERN",
             help="IR attributes that the switch itself writes, such as ttg.rlc-*; they are no change"),
@@ -164,7 +168,7 @@ _HOW = (
             help="give each side a tuner cache of its own"),
     _flag("share_cache", SCREEN, Group.HOW,
           help="share the compile cache between the sides; NO_IR_DIFF is then refused (CACHE_NOT_FRESH)"),
-    _flag("allow_caliber_mismatch", SCREEN | {"rescore", "compare", "report"}, Group.HOW,
+    _flag("allow_caliber_mismatch", PAIRS | {"rescore", "compare", "report"}, Group.HOW,
           help="compare although the conditions differ; the differences stay on top"),
     _option("extra_plugins", MEASURE, Group.HOW, parse=parsers.words, default=(), arity=Arity.REPEATED,
             metavar="PLUGIN", env=("ZL_EXTRA_PLUGINS",), help="further pytest plugins to load"),
@@ -175,14 +179,33 @@ _RUN = (
           help="one shape and one dtype an operator: a first look, not a screen"),
     _flag("dry_run", MEASURE | {"build", "partition"}, Group.RUN, env=("DRY_RUN",), featured=True,
           help="print the plan and the exact commands, start nothing"),
-    _option("devices", frozenset({"partition"}), Group.RUN, parse=parsers.devices, default=(), arity=Arity.REPEATED,
+    _option("devices", PLANNED, Group.RUN, parse=parsers.devices, default=(), arity=Arity.REPEATED,
             metavar="CARDS", env=("DEVICES",), key="devices", featured=True,
-            help="cards by index or UUID, such as 0,1,2,3; with no device, names of lanes"),
-    _option("lanes", frozenset({"partition"}), Group.RUN, parse=parsers.count, metavar="N", featured=True,
-            help="so many lanes, numbered from 0, instead of --devices; default with no device: one a processor"),
-    _option("rounds", frozenset({"partition"}), Group.RUN, parse=parsers.count, default=6, metavar="N",
+            help="cards by index or UUID, such as 0,1,2,3, or all; with no device, names of lanes"),
+    _option("gpus", frozenset({"ab_repeat"}), Group.RUN, parse=parsers.devices, default=(), arity=Arity.REPEATED,
+            metavar="CARDS", help="another word for --devices"),
+    _option("lanes", PLANNED, Group.RUN, parse=parsers.count, metavar="N", featured=True,
+            help="so many lanes, numbered from 0, instead of --devices; default with no device: one a processor "
+                 "(ab_repeat: one)"),
+    _option("rounds", PLANNED, Group.RUN, parse=parsers.count, default=6, metavar="N",
             env=("ROUNDS",), key="rounds", featured=True, help="pairs of cells that each operator is measured in"),
-    _flag("no_split", frozenset({"partition"}), Group.RUN,
+    _flag("until_settled", frozenset({"ab_repeat"}), Group.RUN, featured=True,
+          help="as many rounds as each row needs, looked at after 4, 8 and --max-rounds, instead of --rounds"),
+    _option("max_rounds", frozenset({"ab_repeat"}), Group.RUN, parse=parsers.count, default=16, metavar="N",
+            key="max_rounds", help="the most rounds with --until-settled"),
+    _option("controls", frozenset({"ab_repeat"}), Group.RUN, parse=parsers.count_or_none, metavar="N",
+            key="controls", featured=True,
+            help="so many operators with equal machine code are measured along, to calibrate; 0: none; default 4 to 8"),
+    _option("retries", frozenset({"ab_repeat"}), Group.RUN, parse=parsers.count_or_none, default=2, metavar="N",
+            key="retries", help="times that a pair which something disturbed is measured again"),
+    _flag("allow_no_ir_diff", frozenset({"ab_repeat"}), Group.HOW, env=("SWITCH_ALLOW_NO_IR_DIFF",),
+          help="measure on although the switch changes neither IR nor machine code of an operator"),
+    _option("telemetry_interval", frozenset({"ab_repeat"}), Group.RUN, parse=parsers.seconds_or_none, default=5.0,
+            metavar="SECONDS", env=("TELEMETRY_INTERVAL",), key="telemetry_interval",
+            help="seconds between readings of the card, or of the host without one; 0: none"),
+    _option("root", frozenset({"ab_repeat"}), Group.RUN, parse=parsers.path, metavar="DIR", env=("AB_ROOT",),
+            help="write into this directory; default: repeat_TIME below --out"),
+    _flag("no_split", PLANNED, Group.RUN,
           help="cut no operator by rows, whatever its weight"),
     _flag("rebuild", frozenset({"build"}), Group.RUN, featured=True,
           help="install the named builds anew although they are there"),
@@ -192,9 +215,9 @@ _RUN = (
             env=("CELL_TIMEOUT",), key="cell_timeout", help="time limit of one operator on one side"),
     _option("wait_for_card", MEASURE, Group.RUN, parse=parsers.seconds_or_none, default=0.0, metavar="SECONDS",
             key="wait_for_card", help="wait for a card on which another zlbench measures; 0 refuses at once"),
-    _option("screen", frozenset({"diff"}), Group.RUN, parse=parsers.path, metavar="DIR",
-            help="the screen to look into; default: the newest below --out"),
-    _option("resume", SCREEN, Group.RUN, parse=parsers.path, arity=Arity.OPTIONAL, bare=parsers.NEWEST, metavar="DIR",
+    _option("screen", frozenset({"diff", "ab_repeat"}), Group.RUN, parse=parsers.path, metavar="DIR", env=("SCREEN",),
+            help="the screen to look into, or whose operators are measured; default: the newest below --out"),
+    _option("resume", PAIRS, Group.RUN, parse=parsers.path, arity=Arity.OPTIONAL, bare=parsers.NEWEST, metavar="DIR",
             help="go on with what was interrupted, by default the newest; what is complete is not done again"),
     _option("out", EVERY - {"explain"}, Group.RUN, parse=parsers.path,
             default=parsers.path("runs"), metavar="DIR", env=("OUT_DIR",), key="out",
@@ -215,7 +238,8 @@ _OUTPUT = (
 
 def _with_campaign(option: Option) -> Option:
     """An option of a step is one of the campaign, which passes it on; directories it knows itself."""
-    own = (option.arity is not Arity.POSITIONAL or option.name == "ops") and option.name != "list"
+    left_out = ("list", "screen", "root")
+    own = (option.arity is not Arity.POSITIONAL or option.name == "ops") and option.name not in left_out
     taken = own and option.commands & {*STEPS}
     return replace(option, commands=option.commands | {"campaign"}) if taken else option
 

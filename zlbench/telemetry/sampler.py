@@ -154,6 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--card", default="")
     parser.add_argument("--interval", type=float, required=True)
     parser.add_argument("--driver", type=int, required=True)
+    parser.add_argument("--family", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args(argv)
     # Vendors' tools are Python programs of their own at times.
@@ -161,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     backend = backends.get(given.backend)
 
     def ours() -> set[int]:
-        return proctree.ours(given.driver)
+        return proctree.ours(given.family or given.driver)
 
     source = Host(ours) if backend.deviceless else CardSampler(backend, given.card, env, ours)
     try:

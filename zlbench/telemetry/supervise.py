@@ -35,11 +35,12 @@ class Telemetry:
         interval_s: seconds between readings; 0 samples nothing and starts nothing.
         env: environment of the driver.
         say: told lines for people, in another thread.
+        family: process all of whose descendants are ours, where that is not this one: a driver of several lanes.
     """
 
     def __init__(
         self, folder: Path, *, backend: Backend, card: str, interval_s: float, env: Mapping[str, str],
-        say: Callable[[str], None],
+        say: Callable[[str], None], family: int | None = None,
     ) -> None:  # fmt: skip
         self.path = folder.absolute() / TELEMETRY
         self._wanted = interval_s > 0
@@ -54,6 +55,7 @@ class Telemetry:
             argv=(
                 sys.executable, "-m", "zlbench.telemetry.sampler", "--backend", backend.name, f"--card={card}",
                 "--interval", f"{interval_s:g}", "--driver", str(os.getpid()), "--out", str(self.path),
+                "--family", str(family or os.getpid()),
             ),
             env={**env, "PYTHONPATH": os.pathsep.join(str(Path(part or ".").absolute()) for part in sys.path)},
             cwd=Path("/"), stdout=self._log, grace_s=_GRACE_S,
