@@ -220,6 +220,10 @@ _MARKERS: dict[str, _Entry] = {
         "A config was not recorded (key_missing), did not compile or is unknown; tuned anew (_no_evict: by old times).",
         "The sides may run different configs: INCOMPLETE where nothing else differs and the compiler refused none.",
         "Draw no conclusion from the row; replay.jsonl names kernel and key. Record A anew if the suite has changed."),
+    "REPLAYED_NOTHING": (
+        "Not one of the autotune choices of an operator was replayed; AUTOTUNE_REPLAY_FALLBACK says why.",
+        "The run chose all its configs by itself, as if nothing had been given to replay. A run ends with 1.",
+        "Record anew with this suite and device: the same command without --replay-from, on the other build."),
     "TUNE_ALL_FAILED": (
         "Every config of an autotune sweep failed, so the winner is the first of the list.",
         "The choice means nothing and cannot be replayed.",
@@ -280,15 +284,15 @@ _MARKERS: dict[str, _Entry] = {
         "The inputs of a benchmark class do not come from the shapes given; the line names class, file and why.",
         "Its rows ran the suite's own inputs, not those asked for, and are not compared.",
         "Leave --shapes and --shape-file out for this operator, or compare it knowing that: --allow-caliber-mismatch."),
-    "SHAPES_LEFT_OUT": (
-        "A benchmark class left out shapes given, by a limit of its own (memory, a support matrix, …).",
-        "The other shapes ran. Those left out have no row, on both sides alike.",
-        "The line names the class and its file: look for what it filters, and give shapes within it."),
     "UNCALIBRATED": (
         "Fewer than 4 operators with equal machine code are measured along as controls; the line says why.",
         "What differs between the sides besides the change (paths, memory layout, the order of files) is measured by "
         "controls alone and is not subtracted: differences of some tenths of a percent mean little.",
         "Screen more operators, so that some have equal code; --controls N asks for more than the usual 4 to 8."),
+    "SHAPES_LEFT_OUT": (
+        "A benchmark class left out shapes given, by a limit of its own (memory, a support matrix, …).",
+        "The other shapes ran. Those left out have no row, on both sides alike.",
+        "The line names the class and its file: look for what it filters, and give shapes within it."),
     "VALUES_MADE_UP": (
         "With no device, an operator read a value that only a device can tell: .item(), how many a mask selects, …",
         "It was given 64 (or True) on both sides alike: kernels are compiled, sizes behind the value are not real.",
@@ -375,14 +379,14 @@ _CHECKS: dict[str, _Entry] = {
     "build-install": (
         "pip could not make the environment.", "There is no compiler to measure.",
         "pip's own words are in the message: a name, a version or a network."),
-    "interpreter-imports": (
-        "The interpreter does not import torch or triton, or not in time.",
-        "Every cell would fail one after another.", "Try the command in the message by hand."),
-    "suite-imports": (
     "driver-imports": (
         "The Python that zlbench itself runs in lacks a package.",
         "Looks at rounds (--until-settled) need Student's t from scipy, in the driver alone.",
         "Install it where nox and zlbench are, or start with python3 noxfile.py, which does that itself."),
+    "interpreter-imports": (
+        "The interpreter does not import torch or triton, or not in time.",
+        "Every cell would fail one after another.", "Try the command in the message by hand."),
+    "suite-imports": (
         "The interpreter of a side cannot import the suite's package, with its torch and triton, or not in time.",
         "Every operator would fail alike.",
         "The message has the last line and what to install; for builds that zlbench makes: packages in zlbench.toml."),

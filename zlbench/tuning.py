@@ -29,6 +29,7 @@ SCHEMA_VERSION = 1
 COMPILER_VARIABLE = "ZL_COMPILER"
 """Names the compiler of a measured process, for the cache of winners that it may share with others."""
 WRITERS = "zlbench-writers.jsonl"
+REPLAYED_NOTHING = "REPLAYED_NOTHING"
 UNKNOWN_WRITER = "a process that zlbench did not start"
 
 
@@ -87,33 +88,58 @@ def source_digest(cell_dir: Path) -> str | None:
 # --- the record to replay ------------------------------------------------------------------------------------------
 
 
-def source_of(given: Path, op: str) -> Path:
-    """The directory of an operator's record: `given`, or the recorded cell of that operator below it."""
-    below = given / safe_dirname(op) / "A"
-    return below if not (given / META).is_file() and (below / META).is_file() else given
+def sources_of(given: Iterable[Path], op: str) -> list[Path]:
+    """Directories that hold a record of an operator: those given, or the recorded cell of that operator below them."""
+    found = []
+    for path in given:
+        below = path / safe_dirname(op) / "A"
+        here = below if not (path / META).is_file() and (below / META).is_file() else path
+        if (store.read_json(here / META) or {}).get("op") == op:
+            found.append(here)
+    return list(dict.fromkeys(found))
 
 
-def check_source(source: Path, *, backend: str, suite: str) -> None:
+def check_source(given: Sequence[Path], *, op: str, backend: str, suite: str) -> None:
     """Refuse a record that cannot be replayed.
+
+    Args:
+        given: what was named, to replay this operator and others from.
 
     Raises:
         PreflightError: check=replay-source.
     """
-    meta = store.read_json(source / META)
-    if not isinstance(meta, dict):
-        what = "holds no record of autotune choices" if source.is_dir() else "is not a directory"
-        raise _refusal(f"{source} {what}", "Give the directory of a run that recorded on a card, such as runs/mm_….")
+    for path in given:
+        if not path.is_dir():
+            raise _refusal(f"{path} is not a directory", _A_RUN)
+    sources = sources_of(given, op)
+    if len(sources) != 1:
+        raise _not_one(given, sources, op)
+    meta: Mapping[str, Any] = store.read_json(sources[0] / META) or {}
     if meta.get("mode") != "record":
         raise _refusal(
-            f"{source} is itself a replay (of {meta.get('source')})",
+            f"{sources[0]} is itself a replay (of {meta.get('source')})",
             f"Replay what it replayed: --replay-from {meta.get('source')}",
         )
     for name, wanted in (("backend", backend), ("suite", suite)):
         if meta.get(name) != wanted:
             raise _refusal(
-                f"{source} was recorded with {name} {meta.get(name)}, this run has {wanted}",
+                f"{sources[0]} was recorded with {name} {meta.get(name)}, this run has {wanted}",
                 f"Record on this {name} first: the same command without --replay-from.",
             )
+
+
+_A_RUN = "Give runs that recorded on a card, such as runs/mm_…, one for each operator; or a screen."
+
+
+def _not_one(given: Sequence[Path], sources: Sequence[Path], op: str) -> PreflightError:
+    """Why it is not clear what an operator replays."""
+    if sources:
+        return _refusal(f"{op} has {len(sources)} records: {', '.join(map(str, sources))}", "Name one of them.")
+    others = {str(meta["op"]): path for path in given if (meta := store.read_json(path / META) or {}).get("op")}
+    if others:
+        recorded = ", ".join(f"{path} is a record of {other}" for other, path in others.items())
+        return _refusal(f"no record of {op} is named: {recorded}", _A_RUN)
+    return _refusal(f"{', '.join(map(str, given))} holds no record of autotune choices of {op}", _A_RUN)
 
 
 def _refusal(message: str, hint: str) -> PreflightError:
@@ -204,6 +230,8 @@ def markers(cell_dir: Path) -> list[str]:
     """What must be said of a cell's choices, as its plugins' markers are; counts come first."""
     choices = read_choices(cell_dir)
     said = []
+    if choices.missed and not choices.made:
+        said.append(f"{REPLAYED_NOTHING} none of {choices.missed} choices: every kernel was tuned anew")
     if choices.missed:
         said.append(f"AUTOTUNE_REPLAY_FALLBACK {_fallback_text(choices)}")
     if choices.all_failed:

@@ -75,7 +75,9 @@ def test_four_workers_at_once_on_one_database(project: TunedProject) -> None:
         latency_ms={"float16": [0.01 * number for number in range(1, 9)]},
     )
     project.measured("toy", "--build", "y")  # the build is looked at once, not four times
-    started = [project.start("run", "tuned", "--build", "y", *SHARED) for _ in range(4)]
+    # Each with locks of its own, or they would not be let on one card at once.
+    locks = [str(project.cache.parent / f"locks{number}") for number in range(4)]
+    started = [project.start("run", "tuned", "--build", "y", *SHARED, ZLBENCH_CARD_LOCKS=folder) for folder in locks]
     ended = [one.end() for one in started]
     assert [one.code for one in ended] == [0] * 4, [one.text for one in ended if one.code]
     runs = sorted(project.toy.runs.glob("tuned_*"))
@@ -109,7 +111,8 @@ def test_a_sweep_without_any_time_is_marked_and_not_replayed(project: TunedProje
     assert all(record["all_failed"] for record in records(a))
     assert (a / "run.log").read_text().count("TUNE_ALL_FAILED kernel=") == 2
     assert f"TUNE_ALL_FAILED 1 kernels: {op}_kernel" in data(a / "result.json")["markers"]
-    b = project.measured(op, "--build", "y", "--replay-from", str(a))
+    b = project.measured(op, "--build", "y", "--replay-from", str(a), code=1)
+    assert "REPLAYED_NOTHING none of 2 choices: every kernel was tuned anew" in data(b / "result.json")["markers"]
     assert blocks(replayed(b)) == [512, 512]
     assert {line["reason"] for line in replayed(b)} == {"tune_all_failed"}
     assert (b / "run.log").read_text().count("AUTOTUNE_REPLAY_FALLBACK reason=tune_all_failed") == 2
@@ -178,11 +181,14 @@ def test_what_cannot_be_replayed_is_refused_before_anything_runs(project: TunedP
     (other / "autotune_records" / "meta.json").write_text(json.dumps({**meta, "backend": "musa"}))
     cases = {
         str(tmp_path / "nowhere"): "is not a directory",
-        str(tmp_path): "holds no record of autotune choices",
+        str(tmp_path): "holds no record of autotune choices of stock",
         str(b): f"is itself a replay (of {a})",
         str(other): "was recorded with backend musa, this run has fakecard",
     }
     before = len(project.toy.journal())
+    ended = project.run("run", "stock", "tuned", "--build", "y", "--replay-from", str(a))
+    assert ended.code == 3
+    assert f"no record of tuned is named: {a} is a record of stock" in ended.err
     for source, said in cases.items():
         ended = project.run("run", "stock", "--build", "y", "--replay-from", source)
         assert ended.code == 3
@@ -242,3 +248,15 @@ def test_times_of_two_cards_are_not_compared(project: TunedProject) -> None:
     ended = project.compare(a, slower)
     assert ended.code == 4
     assert "stock: card sm_clock_max_mhz: before=1980.0 after=1200.0" in ended.text
+
+
+def test_each_operator_replays_its_own_record(project: TunedProject) -> None:
+    a = {op: project.measured(op, "--build", "x") for op in ("stock", "tuned")}
+    given = (",".join(map(str, a.values())), *("--replay-from", str(a["stock"])))
+    ended = project.run("run", "stock", "tuned", "--build", "y", "--replay-from", *given)
+    assert ended.code == 0, ended.text
+    assert ended.out.count("replayed 2 of 2 autotune choices") == 2
+    project.run("screen", "stock", "tuned")
+    ended = project.run("run", "stock", "tuned", "--build", "y", REPLAY_FROM=str(project.toy.screen))
+    assert ended.code == 0, ended.text
+    assert ended.out.count("replayed 2 of 2 autotune choices") == 2

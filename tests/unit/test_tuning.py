@@ -29,7 +29,9 @@ def write(run: Path, mode: str, lines: list[dict[str, Any]], **meta: Any) -> Pat
     (run / tuning.FOLDER).mkdir(parents=True)
     file = tuning.REPLAY if mode == "replay" else tuning.RECORDS
     (run / file).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (run / tuning.META).write_text(json.dumps({"mode": mode, "backend": "cuda", "suite": "flag_gems", **meta}))
+    (run / tuning.META).write_text(
+        json.dumps({"mode": mode, "op": "mm", "backend": "cuda", "suite": "flag_gems", **meta})
+    )
     return run
 
 
@@ -98,9 +100,36 @@ def test_whose_record_a_replay_replays(tmp_path: Path) -> None:
 
 def test_a_record_is_found_where_it_is_named_or_below_a_screen(tmp_path: Path) -> None:
     cell = write(tmp_path / "screen" / "mm" / "A", "record", [RECORD])
-    assert tuning.source_of(tmp_path / "screen", "mm") == cell
-    assert tuning.source_of(cell, "mm") == cell
-    assert tuning.source_of(tmp_path / "screen", "softmax") == tmp_path / "screen"
+    run = write(tmp_path / "softmax_1", "record", [RECORD], op="softmax")
+    given = [tmp_path / "screen", run]
+    assert [tuning.sources_of(given, op) for op in ("mm", "softmax", "sort")] == [[cell], [run], []]
+    assert tuning.sources_of([cell, cell], "mm") == [cell]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["mm_1"], "no record of sort is named: .*mm_1 is a record of mm"),
+        (["mm_1", "screen"], "holds no record|is a record of mm"),
+        (["empty"], "empty holds no record of autotune choices of sort"),
+        (["sort_1", "sort_2"], "sort has 2 records: "),
+        (["sort_1", "gone"], "gone is not a directory"),
+    ],
+)
+def test_it_must_be_clear_which_record_an_operator_replays(tmp_path: Path, names: list[str], said: str) -> None:
+    for name in ("mm_1", "sort_1", "sort_2"):
+        write(tmp_path / name, "record", [RECORD], op=name.partition("_")[0])
+    write(tmp_path / "screen" / "mm" / "A", "record", [RECORD])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(PreflightError, match=said):
+        tuning.check_source([tmp_path / name for name in names], op="sort", backend="cuda", suite="flag_gems")
+
+
+def test_a_replay_of_nothing_has_a_word_of_its_own(tmp_path: Path) -> None:
+    run = write(tmp_path / "none", "replay", [miss("a", 1, "key_missing"), miss("a", 2, "key_missing")])
+    assert tuning.markers(run)[0] == "REPLAYED_NOTHING none of 2 choices: every kernel was tuned anew"
+    some = write(tmp_path / "some", "replay", [miss("a", 1, "key_missing"), hit("a", 2)])
+    assert not [text for text in tuning.markers(some) if text.startswith("REPLAYED_NOTHING")]
 
 
 @pytest.mark.parametrize(
@@ -109,16 +138,16 @@ def test_a_record_is_found_where_it_is_named_or_below_a_screen(tmp_path: Path) -
 )
 def test_a_record_from_elsewhere_is_refused(tmp_path: Path, backend: str, suite: str, said: str) -> None:
     run = write(tmp_path, "record", [RECORD])
-    tuning.check_source(run, backend="cuda", suite="flag_gems")
+    tuning.check_source([run], op="mm", backend="cuda", suite="flag_gems")
     with pytest.raises(PreflightError, match=said) as caught:
-        tuning.check_source(run, backend=backend, suite=suite)
+        tuning.check_source([run], op="mm", backend=backend, suite=suite)
     assert caught.value.check == "replay-source"
 
 
 def test_a_replay_is_not_replayed_and_its_source_is_named(tmp_path: Path) -> None:
     run = write(tmp_path, "replay", [], source="/runs/mm_1")
     with pytest.raises(PreflightError, match="is itself a replay") as caught:
-        tuning.check_source(run, backend="cuda", suite="flag_gems")
+        tuning.check_source([run], op="mm", backend="cuda", suite="flag_gems")
     assert "--replay-from /runs/mm_1" in caught.value.hint
 
 

@@ -148,12 +148,18 @@ def _show(app: App, done: list[Finished]) -> None:
 
 def _code(outcomes: list[CellOutcome]) -> ExitCode:
     """One operator: its own code. Several: partial where some are complete and some are not."""
-    codes = {outcome.exit_code for outcome in outcomes}
+    codes = {_own_code(outcome) for outcome in outcomes}
     if codes <= {ExitCode.OK}:
         return ExitCode.OK if outcomes else ExitCode.NOTHING_MEASURED
     if len(codes) == 1:
         return codes.pop()
     return ExitCode.OP_FAILED if codes <= {ExitCode.OK, ExitCode.OP_FAILED} else ExitCode.PARTIAL
+
+
+def _own_code(outcome: CellOutcome) -> ExitCode:
+    """Who asked for a replay and got none of it was not given what he asked for, however well the rows ran."""
+    nothing = any(word == tuning.REPLAYED_NOTHING for word, _ in outcome.marked())
+    return ExitCode.OP_FAILED if nothing and outcome.exit_code is ExitCode.OK else outcome.exit_code
 
 
 def _dry_run(app: App, request: Request) -> ExitCode:

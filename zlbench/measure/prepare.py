@@ -126,7 +126,7 @@ def _require_record(request: Request) -> None:
         )
     for selection in request.selections:
         tuning.check_source(
-            request.replay_source(selection.op), backend=request.backend.name, suite=request.provider.package
+            request.replays_from, op=selection.op, backend=request.backend.name, suite=request.provider.package
         )
 
 
@@ -196,11 +196,13 @@ def with_vendor(env: Mapping[str, str], backend: Backend) -> dict[str, str]:
 
 def _why_no_card(request: Request, side: Side, env: Mapping[str, str]) -> str:
     absent = cards.why_absent(request.backend, env)
-    if absent or request.builds[side.label].python is not None:
-        return absent
-    return (
-        "Environments that zlbench makes hold a torch without a device: give one that has it, --build /path/to/python."
-    )
+    if request.builds[side.label].python is None:
+        has = "Environments that zlbench makes hold a torch without a device: give one that has it"
+    else:
+        package = request.backend.torch_package
+        has = f"Give an interpreter whose torch has it{f', with {package}' if package else ''}"
+    named = "--a and --b" if len(request.builds) > 1 else "--build"
+    return "\n".join(filter(None, (absent, f"{has}, {named} /path/to/python.")))
 
 
 def _preload(request: Request) -> list[str]:

@@ -81,6 +81,11 @@ def path(word: str) -> Path:
     return Path(text(word)).expanduser()
 
 
+def paths(word: str) -> tuple[Path, ...]:
+    """Parse paths with commas between them."""
+    return tuple(path(part.strip()) for part in word.split(","))
+
+
 NEWEST = "newest"
 """What an option that names a run directory is without a word."""
 

@@ -58,9 +58,14 @@ class Resolved:
         return tuple(self.value(name))
 
     def path(self, name: str) -> Path | None:
-        """Return a value that is a path, or None where it is not set."""
+        """Return a value that is a path, the first of several, or None where it is not set."""
+        found = self.paths(name)
+        return found[0] if found else None
+
+    def paths(self, name: str) -> tuple[Path, ...]:
+        """Return the paths of an option that can be given several times."""
         value = self.value(name)
-        return None if value is None else Path(value)
+        return () if value is None else value if isinstance(value, tuple) else (Path(value),)
 
     def explain(self) -> Iterator[str]:
         """Yield one line a setting: name, value, source."""
