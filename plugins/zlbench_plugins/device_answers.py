@@ -71,6 +71,21 @@ def ask(module: str) -> dict[str, Any] | None:
     return answer if isinstance(answer, dict) else None
 
 
+def why_none(module: str) -> str:
+    """Why this interpreter's Torch has no card, as far as Torch itself tells."""
+    try:
+        import torch
+    except ImportError as error:
+        return f"torch cannot be imported: {error}"
+    version = getattr(torch, "__version__", "of an unknown version")
+    builds = getattr(torch, "version", None)
+    if module == "cuda" and builds is not None and not (getattr(builds, "cuda", "") or getattr(builds, "hip", "")):
+        return f"torch {version} is a build for CPUs alone"
+    if getattr(torch, module, None) is None:
+        return f"torch {version} has no torch.{module}"
+    return f"torch.{module} is not available in torch {version}"
+
+
 def works(module: str) -> bool:
     """Whether a process forked from this one can use the card: allocates on it and waits for it."""
 

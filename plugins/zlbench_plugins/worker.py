@@ -239,15 +239,19 @@ def _ini_file(suite_root: Path) -> str:
 def prepare(message: dict[str, Any], tell: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
     """Import everything that cells share, before the first of them.
 
-    Returns targets_failed (targets that could not be compiled for), no_device, and shared_import (whether cells find
-    the suite imported).
+    Returns targets_failed (targets that could not be compiled for), no_device (why there is none, "" where there is one
+    or none is asked for), and shared_import (whether cells find the suite imported).
     """
     import pytest  # noqa: F401
 
     if message.get("torch"):
         import torch  # noqa: F401
     if message.get("torch_package"):
-        importlib.import_module(str(message["torch_package"]))
+        try:
+            importlib.import_module(str(message["torch_package"]))
+        except ImportError as error:
+            traceback.print_exc()
+            return {"no_device": f"{message['torch_package']} cannot be imported: {error}"}
     for name in _SHARED:
         importlib.import_module(f"zlbench_plugins.{name}")
     packages = list(message.get("preload") or [])
@@ -258,7 +262,7 @@ def prepare(message: dict[str, Any], tell: Callable[[dict[str, Any]], None] = la
             return {"targets_failed": failed}
     # Whatever goes wrong from here on is the import's, also where it hangs or takes the process along.
     tell({"event": "importing", "package": package})
-    ready: dict[str, Any] = {"targets_failed": {}, "no_device": False, "shared_import": bool(packages)}
+    ready: dict[str, Any] = {"targets_failed": {}, "no_device": "", "shared_import": bool(packages)}
     if message.get("device_module"):
         ready |= _prepare_on_card(str(message["device_module"]), packages)
     else:
@@ -278,7 +282,7 @@ def _prepare_on_card(module: str, packages: list[str]) -> dict[str, Any]:
     """Look for a card and import the suite without opening it; a suite that cannot be shared is left to each cell."""
     answers = device_answers.ask(module)
     if answers is None:
-        return {"no_device": True, "shared_import": False}
+        return {"no_device": device_answers.why_none(module), "shared_import": False}
     if not packages:
         return {}
     with device_answers.answering(module, answers):

@@ -40,11 +40,13 @@ def test_a_row_is_timed_as_often_as_asked(project: ToyProject, timed: dict[str, 
 
 
 @pytest.mark.parametrize("command", ["screen", "run"])
-def test_a_card_that_is_not_there_is_said_once(project: ToyProject, command: str) -> None:
-    ended = project.run(command, "toy", "other", "--backend", "cuda")
+@pytest.mark.parametrize("family", ["cuda", "musa", "ascend"])
+def test_a_card_that_is_not_there_is_said_once(project: ToyProject, command: str, family: str) -> None:
+    ended = project.run(command, "toy", "other", "--backend", family)
     assert ended.code == 3
     assert "PREFLIGHT_FAILED check=device-available" in ended.err
-    assert ": there is no card: torch.cuda is not available in /" in ended.err
+    assert ended.err.count(": there is no card for /") == 1
+    assert "a torch without a device: give one that has it, --" in ended.err
     assert "--backend compile" in ended.err
     assert project.journal() == []
 

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from fakes.fake_card import NAME, FakeCards, uuid
 from fakes.suites import PATHS
-from zlbench_plugins import context
+from zlbench_plugins import context, device_answers
 from zlbench_plugins.context import Launches
 from zlbench_plugins.failures import FailureKind, classify, one_line
 from zlbench_plugins.seed import seed_all
@@ -70,6 +70,27 @@ def test_the_card_is_described_by_the_device_module_of_its_family(tmp_path: Path
     cards.remove()
     assert in_plugin(code, "fakecard", "direct", **variables) == "null\n"
     assert in_plugin(code, "cuda", "direct", **variables) == "null\n"  # a torch without that device
+
+
+@pytest.mark.parametrize(
+    ("module", "torch", "said"),
+    [
+        ("cuda", "__version__ = '2.9+cpu'; version = SimpleNamespace(cuda=None)", "torch 2.9+cpu is a build for CPUs"),
+        ("cuda", "version = SimpleNamespace(hip='6'); cuda = object()", "torch.cuda is not available in torch of an"),
+        ("musa", "__version__ = '2.9'", "torch 2.9 has no torch.musa"),
+        ("cuda", "raise ImportError('libcudart.so.12')", "torch cannot be imported: libcudart.so.12"),
+    ],
+)
+def test_why_a_torch_has_no_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, torch: str, said: str
+) -> None:
+    (tmp_path / "torch.py").write_text(f"from types import SimpleNamespace\n{torch}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    try:
+        assert device_answers.why_none(module).startswith(said)
+    finally:
+        sys.modules.pop("torch", None)
 
 
 class CompilationError(Exception):

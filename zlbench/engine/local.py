@@ -284,8 +284,7 @@ class LocalEngine:
 def _refuse_without_device(worker: WorkerSpec, message: Mapping[str, Any]) -> None:
     if message.get("no_device"):
         raise PreflightError(
-            f"side {worker.side}: there is no card: torch.{worker.opening['device_module']} is not available in "
-            f"{worker.interpreter}",
+            f"side {worker.side}: there is no card for {worker.interpreter}: {message['no_device']}",
             check="device-available",
             hint="\n".join(
                 filter(

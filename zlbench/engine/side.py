@@ -193,7 +193,7 @@ class ResidentSide:
 
     def _refuse_unfit(self, ready: Mapping[str, Any]) -> None:
         if ready.get("no_device"):
-            raise self._cannot_start("there is no card")
+            raise self._cannot_start(f"there is no card: {ready['no_device']}")
         for target, error in (ready.get("targets_failed") or {}).items():
             raise PreflightError(
                 f"side {self.label} cannot compile for {target}: {error}",
