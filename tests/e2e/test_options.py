@@ -35,8 +35,24 @@ def test_a_row_is_timed_as_often_as_asked(project: ToyProject, timed: dict[str, 
     assert project.run(*run, env=timed).code == 0
     assert len(project.journal()) == calls
     (identity,) = project.runs.glob("toy_*/run_identity.json")
-    assert data(identity)["direct_repeat"] == 3
+    assert data(identity)["direct_repeat"] == calls
     assert len(lines(identity.with_name("rows.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("command", ["screen", "run"])
+def test_what_only_a_card_reads_is_said_once_and_is_no_condition(project: ToyProject, command: str) -> None:
+    words = ("--l2", "warm", "--warmup", "7", "--iter", "8", "--wait-for-card", "9", "--cudagraph", "1")
+    ended = project.run(command, "toy", "--backend", "compile", "--quick", *words, env={"ZL_DEVICE": "1"})
+    assert ended.code == 0, ended.text
+    assert ended.text.count("without effect") == 1
+    assert (
+        "note: without effect, since kernels are compiled only: ZL_DEVICE, --l2, --warmup, --iter, --wait-for-card\n"
+        in ended.err
+    )
+    assert ended.text.count("--cudagraph 1 refused: backend compile has no graphs") == 1
+    found = data(next(project.runs.rglob("run_identity.json")))
+    assert [found[name] for name in ("warmup_ms", "rep_ms", "l2", "direct_repeat")] == [None, None, None, 1]
+    assert "without effect" not in project.run(command, "toy", "--quick").text
 
 
 @pytest.mark.parametrize("command", ["screen", "run"])

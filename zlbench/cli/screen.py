@@ -61,6 +61,8 @@ def _screen(app: App, request: Request, root: Path) -> ExitCode:
     screen = Screen(request=request, prepared=prepared, root=root, env=app.env, talk=app.talk)
     for line in header(request, prepared):
         app.talk(line)
+    for line in request.notes:
+        app.talk(f"note: {line}")
     app.talk()
     code = _run_to_the_end(screen, app)
     _show(app, screen, code)
@@ -185,7 +187,7 @@ def _show(app: App, screen: Screen, code: ExitCode) -> None:
     for line in lines:
         if line.judgement.failed:
             app.result(f"{line.directory}: {line.judgement.verdict.value}: {line.judgement.reason}")
-    for note in grouped(screen.notes):
+    for note in grouped([note for note in screen.notes if note not in screen.request.notes]):
         app.result(note)
     app.result(table.summary(lines, seconds(screen.clock.took_s)))
     app.result(str(_relative(screen.root / "screen.tsv", app.cwd)))

@@ -15,7 +15,7 @@ from zlbench.cells import CellSpec
 from zlbench.errors import UsageError
 from zlbench.measure.ambient import ambient, blocking
 from zlbench.measure.backend_choice import choose
-from zlbench.settings import Project, Resolved, ShapeMode, requests_of, shape_source_of
+from zlbench.settings import Project, Resolved, ShapeMode, SourceKind, requests_of, shape_source_of
 from zlbench.shapes import Shape, load_shape_file, parse_inline
 from zlbench.suite.inventory import Inventory, read_inventory
 from zlbench.suite.names import safe_dirname
@@ -30,6 +30,11 @@ BUDGETS_MS = {"run": {"warmup": 50, "iter": 100}, "screen": {"warmup": 10, "iter
 Upstream's own are 1,000 ms of warm-up for each of two calls, and 100 ms. A screen asks what was compiled: its times are
 those of a single pair, and indicative however long it measures.
 """
+
+_ON_A_CARD = (
+    "device", "l2", "warmup", "iter", "direct_repeat", "baseline", "autotune", "mm_cluster", "wait_for_card",
+)  # fmt: skip
+"""Options of measuring; what was asked of graphs is answered by itself, and a record to replay is refused."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,6 +123,8 @@ class Request:
     def notes(self) -> list[str]:
         """What the request asks for and does not get; said before anything is measured."""
         found = [self.timer_reason] if self.timer_reason else []
+        if self.backend.deviceless and (idle := self._idle_with_no_device()):
+            found.append(f"without effect, since kernels are compiled only: {', '.join(idle)}")
         if self.own_loop and not self.backend.deviceless and self.resolved.value("l2"):
             found.append(f"--l2 has no effect: --mode {self.resolved.text('mode')} is the suite's own loop")
         recording = not self.backend.deviceless and any(self.autotune(side.label) == "record" for side in self.sides)
@@ -127,6 +134,16 @@ class Request:
             names = " ".join(self.not_passed_on)
             found.append(f"{names} is not passed on to measured processes: every direct time would hold a wait")
         return found
+
+    def _idle_with_no_device(self) -> list[str]:
+        """Options that somebody gave, on the command line or by a variable, and that only measuring on a card reads."""
+        settings = self.resolved.settings
+        given = [
+            settings[name].source
+            for name in _ON_A_CARD
+            if name in settings and settings[name].source.kind.rank > SourceKind.FILE.rank
+        ]
+        return [source.where for source in given]
 
     @property
     def l2(self) -> str | None:
@@ -138,6 +155,11 @@ class Request:
             return None
         asked = self.resolved.value("l2")
         return str(asked) if asked else "warm" if self.timer == Timer.CUDA_GRAPH.value else "flushed"
+
+    @property
+    def direct_repeat(self) -> int:
+        """Calls of a row that is timed without a graph; what nobody times is no condition."""
+        return 1 if self.backend.deviceless else int(self.resolved.value("direct_repeat"))
 
     def autotune(self, side: str) -> str:
         """What becomes of autotuners' choices on a side: B replays what A recorded."""
@@ -281,7 +303,7 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
         plugins=plugins,
         warmup_ms=_budget(request, "warmup"),
         rep_ms=_budget(request, "iter"),
-        direct_repeat=int(resolved.value("direct_repeat")),
+        direct_repeat=request.direct_repeat,
         environment=request.environment,
         quick=resolved.flag("quick"),
         keep_binaries=resolved.flag("keep_binaries"),
@@ -289,9 +311,8 @@ def _cell(request: Request, selection: Selection, target: str, side: str, root: 
 
 
 def _budget(request: Request, option: str) -> int | None:
-    """A budget in milliseconds; None leaves the suite's own, which is of no use where nothing is timed."""
+    """A budget in milliseconds; None where nothing is timed."""
+    if request.backend.deviceless:
+        return None
     value: Any = request.resolved.value(option)
-    if value is None:
-        budgets = BUDGETS_MS.get(request.resolved.command, BUDGETS_MS["run"])
-        return None if request.backend.deviceless else budgets[option]
-    return int(value)
+    return int(value) if value is not None else BUDGETS_MS.get(request.resolved.command, BUDGETS_MS["run"])[option]
