@@ -151,6 +151,8 @@ def _switches(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | N
 def _tuning(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
     given = [identity.caliber.autotune_mode for identity in (before, after)]
     modes = [None if mode is None else column_text(mode) for mode in given]
+    if modes == ["record", "record"] and before.tuner_choices == 0 == after.tuner_choices:
+        return  # nothing was chosen on either side
     if None not in modes and set(modes) <= {"record", "off"}:
         yield Complaint(
             op=name, field="autotune_mode", before=column_text(modes[0]), after=column_text(modes[1]),

@@ -27,6 +27,7 @@ class RunIdentity:
         card_settings: clocks and limits of the card that somebody can set, by name; empty where they are unknown.
         foreign_processes: others that were seen on the card before or after; None where nobody could look.
         cards_beside: UUIDs of further cards that timed configs side by side, in a parallel warm-up.
+        tuner_choices: keys for which an autotuner had a choice to make; None where nobody counted.
         tuner_entries_before: winners in the suite's cache before the run; None where nobody counted.
         tuner_foreign: other compilers whose winners this run found there and took.
         hooks: which hooks of Triton this run found.
@@ -48,6 +49,7 @@ class RunIdentity:
     card_settings: Mapping[str, float] = field(default_factory=dict)
     foreign_processes: tuple[Mapping[str, Any], ...] | None = None
     cards_beside: tuple[str, ...] = ()
+    tuner_choices: int | None = None
     tuner_entries_before: int | None = None
     tuner_entries_after: int | None = None
     tuner_foreign: tuple[str, ...] = ()

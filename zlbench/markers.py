@@ -415,9 +415,13 @@ _CHECKS: dict[str, _Entry] = {
         "Another zlbench measures on the card (CARD_IN_USE), or the lock file that would tell cannot be opened.",
         "Nothing was started.", "Wait with --wait-for-card SECONDS, or take another card."),
     "replay-source": (
-        "The record to replay is missing, itself a replay, or of another backend or suite.",
+        "The record to replay is missing, itself a replay, or of another operator, backend or suite.",
         "Configs would be tuned anew.",
         "Point --replay-from (REPLAY_FROM) to the run that recorded."),
+    "one-choice": (
+        "Both sides of a pair were told to leave autotuners alone (--autotune 0).",
+        "Each would choose its own configs, and every pair would be withdrawn as RECORD_VS_RECORD.",
+        "Leave --autotune 0 out; or --allow-caliber-mismatch, where it does not matter."),
 }
 
 _EXITS: dict[ExitCode, _Entry] = {

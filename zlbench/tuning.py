@@ -195,6 +195,14 @@ def read_choices(cell_dir: Path) -> Choices:
     )  # fmt: skip
 
 
+def count_choices(cell_dir: Path) -> int | None:
+    """Keys for which a cell's autotuners had a choice; None where nobody looked."""
+    if not (cell_dir / META).is_file():
+        return None
+    choices = read_choices(cell_dir)
+    return sum(choices.made.values()) + choices.missed
+
+
 def _read_replay(cell_dir: Path) -> Choices:
     lines = read_json_lines(cell_dir / REPLAY)
     fallbacks: dict[str, Counter[str]] = {}

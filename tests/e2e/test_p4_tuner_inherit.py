@@ -211,12 +211,15 @@ def test_another_record_than_a_made_is_not_comparable(project: TunedProject) -> 
     assert project.compare(other, b).code != 4
 
 
-def test_without_autotune_neither_plugin_is_loaded_and_sides_are_refused(project: TunedProject) -> None:
+def test_without_autotune_a_screen_is_refused_and_neither_plugin_is_loaded(project: TunedProject) -> None:
     ended = project.run("screen", "stock", ZL_ENABLE_AUTOTUNE="0")
-    assert ended.code == 4
+    assert ended.code == 3
+    assert "PREFLIGHT_FAILED check=one-choice" in ended.err
+    assert project.toy.journal() == []
+    ended = project.run("screen", "stock", "--allow-caliber-mismatch", ZL_ENABLE_AUTOTUNE="0")
     assert "RECORD_VS_RECORD" in ended.text
     for side in "AB":
-        cell = project.toy.screen / "stock" / side
+        cell = project.toy.screens()[-1] / "stock" / side
         assert not (cell / "autotune_records").exists()
         assert not [name for name in data(cell / "cell.json")["plugins"] if "record" in name or "replay" in name]
 
@@ -260,3 +263,10 @@ def test_each_operator_replays_its_own_record(project: TunedProject) -> None:
     ended = project.run("run", "stock", "tuned", "--build", "y", REPLAY_FROM=str(project.toy.screen))
     assert ended.code == 0, ended.text
     assert ended.out.count("replayed 2 of 2 autotune choices") == 2
+
+
+def test_two_records_of_what_nobody_tunes_are_compared(project: TunedProject) -> None:
+    a, b = (project.measured("toy", "--build", build) for build in ("x", "y"))
+    assert [data(run / "run_identity.json")["tuner_choices"] for run in (a, b)] == [0, 0]
+    ended = project.compare(a, b)
+    assert ended.code == 0, ended.text

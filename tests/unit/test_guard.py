@@ -165,6 +165,13 @@ def test_autotune_modes(modes: tuple[str | None, str | None], marker: str, count
     assert [complaint.marker for complaint in listed] == [marker] * count
 
 
+@pytest.mark.parametrize(("counts", "refused"), [((0, 0), 0), ((0, 1), 1), ((0, None), 1), ((None, None), 1)])
+def test_two_records_of_nothing_are_comparable(counts: tuple[int | None, int | None], refused: int) -> None:
+    caliber = dataclasses.replace(BASE, autotune_mode="record")
+    sides = [identity(s, caliber, tuner_choices=count) for s, count in zip("AB", counts, strict=True)]
+    assert len(found(*sides)) == refused
+
+
 def test_two_replays_of_different_records_are_refused() -> None:
     sides = [
         identity(s, dataclasses.replace(BASE, autotune_mode="replay", autotune_source=source))

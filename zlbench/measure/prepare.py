@@ -59,6 +59,7 @@ def prepare(
             a record cannot be replayed.
     """
     _require_record(request)
+    _require_one_choice(request)
     # A driver that was killed outright may have left processes of its cells behind, still using the machine.
     proctree.sweep()
     manifests = {
@@ -130,6 +131,20 @@ def _require_record(request: Request) -> None:
         )
 
 
+def _require_one_choice(request: Request) -> None:
+    """Sides that both choose for themselves are never compared, so that nothing is measured for that."""
+    if len(request.sides) < 2 or request.backend.deviceless or request.resolved.flag("autotune"):
+        return
+    if request.resolved.flag("allow_caliber_mismatch"):
+        return
+    raise PreflightError(
+        "with --autotune 0 each side chooses its own configs, and no pair would be compared (RECORD_VS_RECORD)",
+        check="one-choice",
+        hint="Leave --autotune 0 (ZL_ENABLE_AUTOTUNE=0) out: B then replays what A chose.\n"
+        "To measure all the same, with every pair marked: --allow-caliber-mismatch.",
+    )
+
+
 def _pip_env(env: Mapping[str, str]) -> dict[str, str]:
     """A PYTHONPATH meant for measured processes must not shadow pip's own modules."""
     return {key: value for key, value in env.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
@@ -176,6 +191,7 @@ def _worker(request: Request, side: Side, prepared: Prepared, work_dir: Path, en
             # Said where torch finds no card in this interpreter.
             "device_absent": _why_no_card(request, side, env),
             "targets": [target for target in request.targets if target],
+            "plugins": list(request.resolved.texts("extra_plugins")),
             "package": request.provider.package,
             "preload": _preload(request),
             # One operator's winners must not be another's: each cell finds its side's tuner cache empty.
