@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import gc
 import importlib
+import importlib.metadata
+import importlib.util
 import json
 import os
 import pkgutil
@@ -239,11 +241,15 @@ def _ini_file(suite_root: Path) -> str:
 def prepare(message: dict[str, Any], tell: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
     """Import everything that cells share, before the first of them.
 
-    Returns targets_failed (targets that could not be compiled for), no_device (why there is none, "" where there is one
-    or none is asked for), and shared_import (whether cells find the suite imported).
+    Returns plugins_missing (pytest plugins that are not here), targets_failed (targets that could not be compiled for),
+    no_device (why there is none, "" where there is one or none is asked for), and shared_import (whether cells find the
+    suite imported).
     """
     import pytest  # noqa: F401
 
+    missing = _missing(message.get("plugins") or [])
+    if missing:
+        return {"plugins_missing": missing}
     if message.get("torch"):
         import torch  # noqa: F401
     if message.get("torch_package"):
@@ -276,6 +282,29 @@ def prepare(message: dict[str, Any], tell: Callable[[dict[str, Any]], None] = la
     gc.collect()
     gc.freeze()
     return ready
+
+
+def _missing(plugins: Sequence[str]) -> list[str]:
+    """Plugins that pytest would not find. A child looks: finding a module imports its package, whatever that does."""
+    if not plugins:
+        return []
+    found = device_answers.in_child(lambda: [name for name in plugins if _importable(name)])
+    return [name for name in plugins if name not in (found or ())]
+
+
+def _importable(plugin: str) -> bool:
+    """Whether ``-p`` takes this word: pytest's own plugins, those of other distributions by their name, modules."""
+    from _pytest.config import builtin_plugins
+
+    if plugin.startswith("no:") or plugin in builtin_plugins:
+        return True
+    if any(entry.name == plugin for entry in importlib.metadata.entry_points(group="pytest11")):
+        return True
+    try:
+        return importlib.util.find_spec(plugin) is not None
+    except (ImportError, ValueError):
+        traceback.print_exc()
+        return False
 
 
 def _prepare_on_card(module: str, packages: list[str]) -> dict[str, Any]:

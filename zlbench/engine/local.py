@@ -15,7 +15,7 @@ from typing import Any
 
 from zlbench import proctree
 from zlbench.cells import CellSpec
-from zlbench.errors import PreflightError
+from zlbench.errors import PreflightError, UsageError
 from zlbench.process import Command
 from zlbench.resident import Deadline, Resident, wait_any
 
@@ -224,6 +224,7 @@ class LocalEngine:
         if event == "imported":
             self._check(lane.worker.side, message["observed"])
         elif event == "ready":
+            _refuse_without_plugins(lane.worker, message)
             _refuse_without_device(lane.worker, message)
             self._refuse_targets(lane, message)
             lane.ready = lane.checked = True
@@ -279,6 +280,15 @@ class LocalEngine:
                     _signal_group(running.pid, signal.SIGTERM)
                 elif running.asked_to_end is not None and now - running.asked_to_end > self._grace_s:
                     proctree.kill_tree(running.marker, running.pid)
+
+
+def _refuse_without_plugins(worker: WorkerSpec, message: Mapping[str, Any]) -> None:
+    missing = message.get("plugins_missing")
+    if missing:
+        raise UsageError(
+            f"side {worker.side}: {worker.interpreter} finds no pytest plugin {', '.join(missing)}",
+            hint="--extra-plugins (ZL_EXTRA_PLUGINS) takes names of modules; PYTHONPATH says where others lie.",
+        )
 
 
 def _refuse_without_device(worker: WorkerSpec, message: Mapping[str, Any]) -> None:

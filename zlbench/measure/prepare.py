@@ -98,6 +98,16 @@ def _require_suited(request: Request, manifests: Mapping[str, Manifest], log: Ca
             log(f"note: side {label}: {problem}. Measured all the same (--force-pairing).")
 
 
+FORCED = "FORCED_PAIRING"
+
+
+def forced_pairing(request: Request, manifest: Manifest) -> str:
+    """What was known against measuring the suite on this compiler, where it was measured all the same; else ""."""
+    if request.backend.deviceless or not request.resolved.flag("force_pairing"):
+        return ""
+    return str(unsuited(request.provider, manifest.triton_version) or "")
+
+
 def _require_known_switches(request: Request, manifests: Mapping[str, Manifest]) -> None:
     """A switch must be read by a side that sets it: an older compiler need not know what only the newer one has."""
     for switch in request.switched:
