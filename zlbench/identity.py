@@ -32,6 +32,7 @@ class RunIdentity:
         tuner_foreign: other compilers whose winners this run found there and took.
         hooks: which hooks of Triton this run found.
         plugin_names: the plugins in force, in order.
+        forced_pairing: what was known against measuring this suite on this compiler, with --force-pairing.
         timer_reason: why graphs that were asked for were not tried.
         missing: keys that the file did not have; their values are None and mean nothing.
         problems: what was wrong with the file, in sentences.
@@ -55,6 +56,7 @@ class RunIdentity:
     tuner_foreign: tuple[str, ...] = ()
     compile_cache: str | None = None
     plugin_names: tuple[str, ...] = ()
+    forced_pairing: str | None = None
     timer_reason: str | None = None
     hooks: Mapping[str, bool] = field(default_factory=dict)
     zlbench: str | None = None

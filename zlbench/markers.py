@@ -256,6 +256,10 @@ _MARKERS: dict[str, _Entry] = {
         "Another process was on the card before or after this operator. pid=unknown: the tool shows none, memory does.",
         "These rows shared the card with it: they are too long, and not alike on both sides. IR is not touched.",
         "Measure on another card (--device), or once it is free. foreign_processes in run_identity.json names it."),
+    "FORCED_PAIRING": (
+        "The suite is known to call kernels of this Triton with wrong arguments, and was measured on it all the same.",
+        "From their second call on kernels read the wrong arguments: times of this side may mean nothing. IR is sound.",
+        "Take a Triton that the suite knows, or a newer suite, and leave --force-pairing out."),
     "TIMES_WITHHELD": (
         "The two sides of a pair ran on two cards, or on one whose clocks or limits were changed between.",
         "The verdict on IR and code stands; the times would compare cards, and none is shown.",

@@ -270,3 +270,19 @@ def test_two_records_of_what_nobody_tunes_are_compared(project: TunedProject) ->
     assert [data(run / "run_identity.json")["tuner_choices"] for run in (a, b)] == [0, 0]
     ended = project.compare(a, b)
     assert ended.code == 0, ended.text
+
+
+def test_a_forced_pairing_stays_with_its_numbers(project: TunedProject) -> None:
+    path = project.toy.suite / "src" / "toygems" / "utils" / "libentry.py"
+    start = "    def run(self, n, dtype):\n"
+    gate = "if major_version == 3 and 3 <= minor_version <= 5:\n            return\n"
+    versions = "major_version, minor_version = 3, 6\n"
+    path.write_text(path.read_text().replace(start, f"{start}        {versions}        {gate}"))
+    refused = project.run("run", "entry", "--build", "x")
+    assert refused.code == 3
+    assert "check=suite-suits-compiler" in refused.err
+    a = project.measured("entry", "--build", "x", "--force-pairing")
+    b = project.measured("entry", "--build", "y", "--force-pairing", "--replay-from", str(a))
+    assert "libentry.py" in data(a / "run_identity.json")["forced_pairing"]
+    assert "FORCED_PAIRING op=entry side=A,B " in project.compare(a, b).text.replace("\n", " ")
+    assert "FORCED_PAIRING op=entry side=A,B " in project.run("screen", "entry", "--force-pairing").text

@@ -19,6 +19,7 @@ from zlbench.errors import PreflightError
 from zlbench.identity import RunIdentity
 from zlbench.measure.ambient import AABS, AABS_DEFAULT
 from zlbench.measure.cardwatch import CARD
+from zlbench.measure.prepare import forced_pairing
 from zlbench.measure.request import SEED, Request
 from zlbench.process import Command, run
 from zlbench.shapes import shapes_hash
@@ -167,6 +168,7 @@ def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manif
         tuner_foreign=tuple(dict.fromkeys(writer for _, writer in tuning.read_choices(cell_dir).foreign)),
         compile_cache="shared" if request.share_cache else "isolated",
         plugin_names=spec.plugins,
+        forced_pairing=forced_pairing(request, manifest) or None,
         timer_reason=request.timer_reason or None,
         hooks=process.get("hooks") or {},
         zlbench=zlbench.__version__,

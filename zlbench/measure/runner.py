@@ -24,7 +24,7 @@ from zlbench.engine.local import CellEnd, LocalEngine, WorkerSpec
 from zlbench.errors import DISK_FULL_EXIT
 from zlbench.measure.cardwatch import CardWatch
 from zlbench.measure.identity import SuiteFacts, write_identity
-from zlbench.measure.prepare import Prepared
+from zlbench.measure.prepare import FORCED, Prepared, forced_pairing
 from zlbench.measure.replays import still_replays
 from zlbench.measure.request import Request
 from zlbench.process import terminable
@@ -163,6 +163,9 @@ class CellRunner:
     def _finish(self, end: CellEnd) -> Finished:
         """Complete one cell's directory; ``result.json`` comes last and makes it final."""
         cell_dir = Path(end.spec.out_dir)
+        forced = forced_pairing(self._request, self._prepared.manifests[end.spec.side])
+        if forced:
+            store.append_marker(cell_dir / "events.jsonl", FORCED, forced)
         records = layout.CellRecords.read(cell_dir)
         layout.lay_out(cell_dir, records)
         state, detail = classify(end, records)
