@@ -46,6 +46,27 @@ def test_what_cannot_be_meant_is_refused(project: ToyProject, words: tuple[str, 
     assert not project.runs.exists()
 
 
+@pytest.mark.parametrize("command", ["screen", "run"])
+@pytest.mark.parametrize("plugin", ["no.such.plugin", "no_such_plugin", "json.nothing"])
+def test_a_plugin_that_is_not_there_is_refused_before_the_first_cell(
+    project: ToyProject, command: str, plugin: str
+) -> None:
+    env = {"ZL_EXTRA_PLUGINS": f"json {plugin}"}
+    said = (f"finds no pytest plugin {plugin}\n", "--extra-plugins (ZL_EXTRA_PLUGINS)")
+    refused(project.run(command, "toy", "--quick", env=env), 2, *said)
+    assert project.journal() == []
+    assert list(project.runs.glob("*/*/run.log")) == list(project.runs.glob("*/run.log")) == []
+
+
+def test_plugins_are_found_by_every_name_that_pytest_takes(project: ToyProject) -> None:
+    (project.root / "toy_plugin.py").write_text("def pytest_sessionfinish():\n    print('toy plugin was here')\n")
+    plugins = "toy_plugin pytester no:doctest"
+    ended = project.run("run", "toy", "--quick", "--extra-plugins", plugins, env={
+        "PYTHONPATH": f"{project.env()['PYTHONPATH']}:{project.root}"})  # fmt: skip
+    assert ended.code == 0, ended.text
+    assert "toy plugin was here" in next(project.runs.glob("toy_*/run.log")).read_text()
+
+
 def test_a_missing_wheel_has_one_exit_code(project: ToyProject) -> None:
     wheel = "gone-1.0-py3-none-any.whl"
     refused(project.run("screen", "toy", "--b", wheel), 3, "PREFLIGHT_FAILED check=build-source", wheel, "not exist")
@@ -72,6 +93,20 @@ def test_a_dry_run_shows_the_exact_commands(project: ToyProject, command: str) -
     assert f"TRITON_CACHE_DIR={project.runs}" in ended.out
     assert "-m zlbench_plugins.worker" in ended.out
     assert "benchmark/test_toy.py::test_toy" in ended.out
+
+
+@pytest.mark.parametrize("command", ["screen", "run"])
+def test_a_dry_run_shows_the_conditions(project: ToyProject, command: str) -> None:
+    plain = project.run(command, "toy", "--dry-run", "--backend", "compile").out
+    assert f"  suite directory ({project.suite}) · level core · target cuda:90 · compile only\n" in plain
+    assert "  dtypes each operator's own · shapes the suite's own · configs first\n" in plain
+    (project.root / "mine.yaml").write_text("toy:\n  shapes:\n    - [1, 64]\n")
+    words = ("--backend", "cuda", "--dtypes", "float16", "--shape-file", "mine.yaml", "--quick", "--l2", "flushed")
+    card = project.run(command, "toy", "--dry-run", *words).out
+    assert f"  suite directory ({project.suite}) · level core · NVIDIA CUDA\n" in card
+    file = project.root / "mine.yaml"
+    assert f"  dtypes float16 · shapes file {file} · timer cuda_graph · L2 flushed · baseline canary\n" in card
+    assert "  quick: one shape and one dtype an operator\n" in card
 
 
 def test_a_suite_file_that_cannot_be_read_does_not_vanish(project: ToyProject) -> None:

@@ -1,4 +1,4 @@
-"""``--dry-run``: the builds and the exact commands, as text; nothing is started or written."""
+"""``--dry-run``: conditions, builds and the exact commands, as text; nothing is started or written."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from zlbench.builds.manifest import Manifest
 from zlbench.cli.app import App
 from zlbench.measure.prepare import Prepared, worker_specs
 from zlbench.measure.request import Request
+from zlbench.settings import ShapeMode
 
 
 def known_manifests(app: App, request: Request) -> dict[str, Manifest]:
@@ -21,6 +22,35 @@ def known_manifests(app: App, request: Request) -> dict[str, Manifest]:
         for label, build in request.builds.items()
         if (build.name, build.digest()) in made
     }
+
+
+def condition_lines(request: Request) -> list[str]:
+    """Say under which conditions the cells would run, as far as the request settles them."""
+    resolved = request.resolved
+    device = f" · device {','.join(request.devices)}" if request.devices and not request.backend.deviceless else ""
+    where = (
+        f"target {','.join(request.targets)} · compile only" if request.backend.deviceless else request.backend.title
+    )
+    why = f" ({request.backend_reason})" if request.backend_reason else ""
+    shapes = {
+        ShapeMode.INLINE: f"--shapes {resolved.value('shapes')}",
+        ShapeMode.FILE: f"file {request.shape_file}",
+        ShapeMode.UPSTREAM: "the suite's own",
+    }[request.shape_mode]
+    dtypes = ",".join(resolved.texts("dtypes")) or "each operator's own"
+    if request.backend.deviceless:
+        timing = f"configs {resolved.value('configs')}"
+    else:
+        timing = (
+            f"timer {request.timer} · L2 {request.l2 or 'as the suite has it'} · baseline {resolved.text('baseline')}"
+        )
+    lines = [
+        f"  {request.provider.title} · level {resolved.text('level')} · {where}{device}{why}",
+        f"  dtypes {dtypes} · shapes {shapes} · {timing}",
+    ]
+    if resolved.flag("quick"):
+        lines.append("  quick: one shape and one dtype an operator")
+    return lines + [f"  note: {line}" for line in (*request.notes, *request.unread)]
 
 
 def build_lines(app: App, request: Request, *, work_dir: Path) -> list[str]:

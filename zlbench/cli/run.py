@@ -12,7 +12,7 @@ from zlbench.builds.check import check_imported
 from zlbench.builds.probe import Observed
 from zlbench.cells import CellOutcome, CellSpec, CellState, read_json_lines
 from zlbench.cli.app import App
-from zlbench.cli.dry import build_lines
+from zlbench.cli.dry import build_lines, condition_lines
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish, show_log
 from zlbench.cli.rows import row_lines
@@ -168,7 +168,8 @@ def _dry_run(app: App, request: Request) -> ExitCode:
     if app.resolved.flag("json"):
         app.json({"build": request.builds["A"].name, "cells": [cell.to_json() for cell in cells]})
         return ExitCode.OK
-    for line in build_lines(app, request, work_dir=app.runs / f".work_{app.now:%Y%m%d-%H%M%S}"):
+    work = app.runs / f".work_{app.now:%Y%m%d-%H%M%S}"
+    for line in (*condition_lines(request), *build_lines(app, request, work_dir=work)):
         app.result(line)
     rows = [(spec.cell, spec.node, seconds(float(app.resolved.value("cell_timeout")))) for spec in cells]
     for line in columns(("cell", "pytest node", "limit"), rows):

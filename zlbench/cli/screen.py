@@ -10,7 +10,7 @@ from pathlib import Path
 from zlbench import store
 from zlbench.cells import CellState
 from zlbench.cli.app import App
-from zlbench.cli.dry import build_lines, known_manifests
+from zlbench.cli.dry import build_lines, condition_lines, known_manifests
 from zlbench.cli.find import newest_screen
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish, show_log
@@ -224,7 +224,7 @@ def dry_run(app: App, request: Request) -> ExitCode:
         app.json(plan_data(request, Prepared(manifests=known_manifests(app, request)), cells))
         return ExitCode.OK
     app.result(f"plan: {plural(len(request.selections), 'operator')} · {plural(len(cells), 'cell')} · {root}")
-    for line in build_lines(app, request, work_dir=root / CACHE):
+    for line in (*condition_lines(request), *build_lines(app, request, work_dir=root / CACHE)):
         app.result(line)
     for cell in cells:
         app.result(f"  {cell.cell:<28} pytest {cell.node}")
