@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import pkgutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from zlbench.errors import UsageError
@@ -32,6 +33,7 @@ class Backend:
         vendor: value for the suite's GEMS_VENDOR, "" where the suite needs none.
         visibility: environment variables that choose devices, the one to set first.
         visible_by_uuid: whether that variable takes UUIDs, which do not depend on how a driver counts.
+        environment: variables that every measured process of the family gets, whatever the caller has.
         device_module: name of torch's module for the device (``cuda`` for ``torch.cuda``), "" with no device.
         torch_package: package that brings the device module into torch, "" where torch itself has it.
         timers: what it can measure with, the default first.
@@ -52,6 +54,7 @@ class Backend:
     aliases: tuple[str, ...] = ()
     vendor: str = ""
     visibility: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
     visible_by_uuid: bool = False
     device_module: str = ""
     torch_package: str = ""

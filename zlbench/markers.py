@@ -264,6 +264,10 @@ _MARKERS: dict[str, _Entry] = {
         "The two sides of a pair ran on two cards, or on one whose clocks or limits were changed between.",
         "The verdict on IR and code stands; the times would compare cards, and none is shown.",
         "Measure both sides on one card. device_uuid and card_settings in run_identity.json of each say which."),
+    "CARD_NOT_LOCKED": (
+        "The measured process used another card than the one that was asked for and kept free of other zlbench.",
+        "Somebody else may have measured on it at the same time, and it is not the card that you meant.",
+        "Name the card by its UUID (--device GPU-…), and look whether something in the suite chooses cards itself."),
     "CARD_IN_USE": (
         "Another zlbench of this host measures on the card; the line says which, where it writes and since when.",
         "Nothing was started: two at a time would time each other.",

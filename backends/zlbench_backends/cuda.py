@@ -118,6 +118,8 @@ BACKEND = Backend(
     aliases=("nvidia", "gpu"),
     vendor="nvidia",
     visibility=("CUDA_VISIBLE_DEVICES",),
+    # The driver's own order is by speed: where cards differ, its numbers would not be those of nvidia-smi.
+    environment={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
     visible_by_uuid=True,
     device_module="cuda",
     supports_cuda_graph=True,

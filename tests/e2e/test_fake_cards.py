@@ -67,6 +67,14 @@ def test_the_card_that_was_meant_is_measured(
     assert identity(project)["device_uuid"] == uuid(card)
 
 
+def test_a_card_that_was_not_kept_free_is_said(project: ToyProject, cards: FakeCards) -> None:
+    backend = cards.folder / "zl_fakecard.py"
+    backend.write_text(backend.read_text().replace('environment={"FAKECARD_DEVICE_ORDER": "TOOL"},', ""))
+    ended = measured(project, cards, "--device", "0")
+    assert identity(project)["device_uuid"] == uuid(1)
+    assert "CARD_NOT_LOCKED measured on card 1, and it is card 0 that was kept free" in ended.out
+
+
 def test_a_device_outside_of_the_visible_ones_is_refused(project: ToyProject, cards: FakeCards) -> None:
     ended = measured(project, cards, "--device", "1", FAKECARD_VISIBLE_DEVICES="1")
     assert ended.code == 2

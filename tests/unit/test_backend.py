@@ -104,3 +104,7 @@ def test_every_target_has_the_properties_of_a_card() -> None:
             "sm_clock_rate",
             "mem_clock_rate",
         } <= set(properties)
+
+
+def test_cards_have_the_numbers_that_their_tool_gives_them() -> None:
+    assert backends.get("cuda").environment == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}

@@ -20,6 +20,7 @@ from zlbench.smi import CardFacts
 CARD = "card.json"
 """Facts of the card and who used it while a cell was measured, in the cell's directory."""
 BUSY = "CARD_BUSY"
+NOT_LOCKED = "CARD_NOT_LOCKED"
 
 
 class CardWatch:
@@ -39,6 +40,8 @@ class CardWatch:
         self._say = say
         self._cards: tuple[CardFacts, ...] = ()
         self._card: CardFacts | None = None
+        self._locked: CardFacts | None = None
+        """The card that we have to ourselves; the one that a process then uses may be another."""
         self._reason = "not asked"
         self._last = cards.Use()
 
@@ -62,6 +65,7 @@ class CardWatch:
         self._cards, self._reason = answer.values, answer.reason
         names = ("0",) if self._devices is None else self._devices
         self._card = next(iter(cards.in_order(self._cards, names)), None)
+        self._locked = self._card
         locked = names[:1] if self._card is None else (str(self._card.index),)
         with alone(
             self._backend, self._cards, locked, env=os.environ, directory=directory, wait_s=wait_s, say=self._say
@@ -95,6 +99,9 @@ class CardWatch:
                 uses.append(self._last)
         seen = _union([use.to_json() for use in uses]) if self._card is not None else None
         with store.clear_errors(cell_dir):
+            if self._card is not None and self._locked is not None and self._card.index != self._locked.index:
+                text = f"measured on card {self._card.index}, and it is card {self._locked.index} that was kept free"
+                store.append_marker(cell_dir / "events.jsonl", NOT_LOCKED, text)
             for line in dict.fromkeys(line for use in uses for line in use.lines()):
                 store.append_marker(cell_dir / "events.jsonl", BUSY, line)
         card = None if self._card is None else asdict(self._card)

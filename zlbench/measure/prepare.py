@@ -184,6 +184,7 @@ def _worker(request: Request, side: Side, prepared: Prepared, work_dir: Path, en
     if request.resolved.flag("isolate_tuner_cache"):
         extra["FLAGGEMS_CACHE_DIR"] = str(cache / "tuner")
         base.pop(DB_URL, None)
+    extra |= request.backend.environment
     variable = cards.visibility_variable(request.backend, env)
     if variable and request.devices is not None:
         extra[variable] = ",".join(request.devices)

@@ -40,6 +40,7 @@ BACKEND = Backend(
     title="fake cards",
     vendor="fake",
     visibility=("FAKECARD_VISIBLE_DEVICES",),
+    environment={"FAKECARD_DEVICE_ORDER": "TOOL"},
     device_module="fakecard",
     timers=(Timer.DIRECT,),
     fatal_errors=("an illegal memory access was encountered",),

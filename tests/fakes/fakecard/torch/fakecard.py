@@ -16,12 +16,14 @@ lost = ""
 
 def _cards():
     cards = json.loads((HERE / "cards.json").read_text())["cards"]
+    if os.environ.get("FAKECARD_DEVICE_ORDER") != "TOOL":
+        cards.reverse()  # as a driver that numbers by speed, where the last is the fastest
     chosen = os.environ.get("FAKECARD_VISIBLE_DEVICES")
     if chosen is None:
         return cards
     found = []
     for wanted in filter(None, chosen.split(",")):
-        found += [card for card in cards if wanted in (str(card["index"]), card["uuid"])]
+        found += [card for number, card in enumerate(cards) if wanted in (str(number), card["uuid"])]
     return found
 
 
