@@ -151,7 +151,10 @@ class Caliber:
     seeds: str | None = _condition(
         "seeds of random, numpy and torch", "data-dependent operators do other work", "zlbench"
     )
-    plugins: str | None = _condition("digest of the plugins in force", "another way to measure", "--extra-plugins")
+    plugins: str | None = _condition(
+        "digest of the plugins in force and of their code, zlbench's own included", "another way to measure",
+        "--extra-plugins, version of zlbench",
+    )  # fmt: skip
 
     def items(self) -> list[tuple[str, object]]:
         """Return names and values in order."""

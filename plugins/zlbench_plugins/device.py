@@ -6,17 +6,20 @@ card it names the vendor, so that the suite does not start probes that hang. At 
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import platform
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zlbench import backend as backends
 from zlbench import store
+from zlbench.plugin_plan import PACKAGE
 from zlbench_plugins import device_targets, deviceless, fake_device
 from zlbench_plugins.context import CellContext, current
 
@@ -59,9 +62,10 @@ def vendors_loaded(modules: Any) -> set[str]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems() -> None:
+def pytest_collection_modifyitems(config: pytest.Config) -> None:
     """Tell a suite that can do without a device to do so; its package is importable only after its conftest ran."""
     context = current()
+    _note_code(context, config)
     if context.spec.timer != "compile":
         return
     try:
@@ -83,6 +87,27 @@ def pytest_sessionfinish() -> None:
         context.warn("FOREIGN_VENDOR_MODULE", f"active={active} loaded={','.join(foreign)}")
     store.write_json(context.out_dir / "process.json", facts(context))
     fake_device.leave_cell(context)
+
+
+def _note_code(context: CellContext, config: pytest.Config) -> None:
+    """Keep digests of further plugins' files: who measures with a plugin of his own changes it without a new name."""
+    others = [name for name in context.spec.plugins if not name.startswith(f"{PACKAGE}.")]
+    found = {name: digest for name in others if (digest := _code_of(config.pluginmanager.get_plugin(name)))}
+    if found:
+        context.events.append({"event": "plugin_code", "code": found})
+
+
+def _code_of(plugin: object) -> str:
+    """Digest of the files of a module, or of all of a package; "" for a plugin without any."""
+    file = getattr(plugin, "__file__", None)
+    if not file:
+        return ""
+    folder = Path(file).parent
+    files = sorted(folder.rglob("*.py")) if hasattr(plugin, "__path__") else [Path(file)]
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _vendor(context: CellContext) -> str:

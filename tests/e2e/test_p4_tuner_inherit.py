@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -286,3 +287,18 @@ def test_a_forced_pairing_stays_with_its_numbers(project: TunedProject) -> None:
     assert "libentry.py" in data(a / "run_identity.json")["forced_pairing"]
     assert "FORCED_PAIRING op=entry side=A,B " in project.compare(a, b).text.replace("\n", " ")
     assert "FORCED_PAIRING op=entry side=A,B " in project.run("screen", "entry", "--force-pairing").text
+
+
+def test_a_plugin_that_was_changed_measures_in_another_way(project: TunedProject, tmp_path: Path) -> None:
+    paths = os.pathsep.join([str(tmp_path), project.cards.pythonpath()])
+    runs = []
+    for text in ("", "", "# changed\n"):
+        (tmp_path / "toy_plugin.py").write_text(text)
+        before = set(project.toy.runs.glob("toy_*"))
+        ended = project.run("run", "toy", "--build", "x", "--extra-plugins", "toy_plugin", PYTHONPATH=paths)
+        assert ended.code == 0, ended.text
+        runs += [*set(project.toy.runs.glob("toy_*")) - before]
+    assert project.compare(*runs[:2]).code == 0
+    ended = project.compare(*runs[1:])
+    assert ended.code == 4
+    assert "[caliber] toy: plugins: before=" in ended.text

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,11 +79,14 @@ class DeviceFacts:
 
 def caliber_of(
     request: Request, spec: CellSpec, manifest: Manifest, facts: SuiteFacts, device: DeviceFacts, *,
-    shapes: Mapping[str, list[Any]],
+    shapes: Mapping[str, list[Any]], code: Mapping[str, str],
 ) -> Caliber:  # fmt: skip
-    """Every condition of one cell; `shapes` are those that its benchmark announced before the first row.
+    """Every condition of one cell.
 
-    Not those that ran: a side that died half-way was still asked the same question.
+    Args:
+        shapes: those that its benchmark announced before the first row. Not those that ran: a side that died half-way
+            was still asked the same question.
+        code: digests of the files of further plugins, by name.
     """
     resolved = request.resolved
     return Caliber(
@@ -114,7 +119,7 @@ def caliber_of(
         torch=manifest.torch_version,
         python=manifest.python_version,
         seeds=str(SEED),
-        plugins=_digest(spec.plugins),
+        plugins=_digest(spec.plugins, code),
     )
 
 
@@ -122,9 +127,30 @@ def caliber_of(
 _TUNING_PLUGINS = ("autotune_record", "autotune_replay")
 
 
-def _digest(plugins: Sequence[str]) -> str:
+def _digest(plugins: Sequence[str], code: Mapping[str, str]) -> str:
+    """Digest of names and code: a plugin that was changed between measures in another way, ours like any other."""
     names = [name for name in plugins if not name.endswith(_TUNING_PLUGINS)]
-    return hashlib.sha256(" ".join(names).encode()).hexdigest()[:12]
+    words = [*names, measuring_code(), *(f"{name} {digest}" for name, digest in sorted(code.items()))]
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()[:12]
+
+
+_MEASURING = ("zlbench_plugins", "zlbench_backends")
+"""Our packages that work in the measured process; what only reads its files may change."""
+
+
+@functools.cache
+def measuring_code() -> str:
+    """Digest of our own code in the measured process, as it was when this command first asked."""
+    return code_digest(Path(str(importlib.import_module(package).__file__)).parent for package in _MEASURING)
+
+
+def code_digest(folders: Iterable[Path]) -> str:
+    """Digest of the Python files of packages, wherever they lie."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(f"{folder.name}/{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _aabs(request: Request, spec: CellSpec) -> str | None:
@@ -146,13 +172,16 @@ def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manif
     cell_dir = Path(spec.out_dir)
     events = read_json_lines(cell_dir / "events.jsonl")
     announced = {event["op"]: event["shapes"] for event in events if event["event"] == "planned"}
+    code = {
+        name: digest for event in events if event["event"] == "plugin_code" for name, digest in event["code"].items()
+    }
     process: Mapping[str, Any] = store.read_json(cell_dir / "process.json") or {}
     device = DeviceFacts.read(cell_dir, process)
     tuned: Mapping[str, Any] = store.read_json(cell_dir / tuning.META) or {}
     identity = RunIdentity(
         op=spec.op,
         side=spec.side,
-        caliber=caliber_of(request, spec, manifest, facts, device, shapes=announced),
+        caliber=caliber_of(request, spec, manifest, facts, device, shapes=announced, code=code),
         build=manifest.fingerprint(),
         switches=dict(side.switches),
         provider=request.provider.name,
