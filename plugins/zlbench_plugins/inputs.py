@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zlbench_plugins.tuner_values import without_address
+
 
 def describe(value: Any) -> Any:
     """One argument as plain data: tensors by shape, strides and dtype; containers item by item; the rest as text."""
@@ -24,7 +26,14 @@ def describe(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): describe(item) for key, item in value.items()}
     name = getattr(value, "__name__", None)
-    return str(name) if name else str(value)
+    return str(name) if name else _described(value)
+
+
+def _described(value: Any) -> str:
+    """Its own text; of one that lies in memory somewhere, the type and whatever else is the same in every process."""
+    text = str(value)
+    stripped = without_address(text)
+    return text if stripped == text else f"{type(value).__name__} {stripped}"
 
 
 def dtype_name(dtype: Any) -> str:

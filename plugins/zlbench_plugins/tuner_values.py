@@ -36,7 +36,12 @@ def encode(value: Any) -> Any:
     try:
         return operator.index(value)
     except TypeError:
-        return {"text": f"{type(value).__name__} {_ADDRESS.sub('', str(value))}"}
+        return {"text": f"{type(value).__name__} {without_address(str(value))}"}
+
+
+def without_address(text: str) -> str:
+    """A text as it would be in another process: Python's own description of an object says where it lies."""
+    return _ADDRESS.sub("", text)
 
 
 def decode(value: Any) -> Any:

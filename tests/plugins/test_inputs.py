@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -34,6 +35,20 @@ def test_a_transposed_tensor_is_another_input() -> None:
     assert plain[0] == "64x32"
     assert plain[0] != transposed[0]
     assert plain[1] != transposed[1]
+
+
+class Descriptor:
+    """Has no text of its own, so that Python says where it lies."""
+
+
+def test_where_an_object_lies_is_no_part_of_its_name() -> None:
+    first, second = Descriptor(), Descriptor()
+    assert str(first) != str(second)
+    assert named(Tensor(64), first) == named(Tensor(64), second)
+    assert named(Tensor(64), first, [first]) == named(Tensor(64), second, [second])
+    assert "Descriptor" in str(describe(first))
+    assert "0x" not in str(describe(functools.partial(named, first)))
+    assert named(first) != named(functools.partial(named))
 
 
 def test_equal_inputs_have_one_name() -> None:
