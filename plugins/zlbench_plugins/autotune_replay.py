@@ -123,12 +123,15 @@ class Replayer:
         view = call.view
         assert isinstance(view, ReplayView)
         view.call, view.row = call, self._context.row
+        ended = False
         try:
             result = self._run(call, view, run)
+            ended = True
         finally:
             self._say_all()
-        if view.key is not None and (view.key, self._context.row) not in view.noted:
-            self._note(call, view)
+            # A row that fails on a choice of its own is told apart from one that fails on the recorded one.
+            if view.key is not None and (ended or _place(call) in self._reasons):
+                self._note(call, view)
         return result
 
     def unseen(self, tuner: Any) -> None:
@@ -145,8 +148,12 @@ class Replayer:
                 raise
             view.refuse()
             self._fall_back(call, reason, one_line(error))
+            key = view.key
             view.start(view.base)
-            return run()
+            try:
+                return run()
+            finally:
+                view.key = key if view.key is None else view.key
 
     def _choose(self, view: ReplayView, key: Any) -> Any:
         """The recorded config for a key, as an object of this process; None, and said so, where there is none."""
@@ -192,13 +199,17 @@ class Replayer:
 
     def _note(self, call: TunedCall, view: ReplayView) -> None:
         """Write how the call went, once for each key and row."""
+        if (view.key, self._context.row) in view.noted:
+            return
         view.noted.add((view.key, self._context.row))
         if call.timed:
             self._fall_back(call, Reason.SWEPT)
             self._say_all()
         reason = self._reasons.get(_place(call), "")
-        key, config = encode_key(view.key), encode_config(call.chosen)
-        self._context.tuned[f"{call.kernel} {canonical(key)}"] = in_short(config)
+        key, chosen = encode_key(view.key), call.chosen
+        config = None if chosen is None else encode_config(chosen)
+        if config is not None:
+            self._context.tuned[f"{call.kernel} {canonical(key)}"] = in_short(config)
         if reason:
             self._context.tuned_anew[call.kernel] = reason
         self._lines.append(

@@ -218,6 +218,7 @@ def test_a_missing_key_is_tuned_here_and_said_once(
     ]
     assert [row["replay_fallback"] for row in cell.rows()] == ["k key_missing"] * 2
     assert tuning.markers(cell.folder) == [
+        "REPLAYED_NOTHING none of 1 choices: every kernel was tuned anew",
         "AUTOTUNE_REPLAY_FALLBACK 1 of 1 choices tuned anew: k (key_missing 1)",
     ]
     cell.end()
@@ -245,6 +246,25 @@ def test_a_config_that_fails_is_taken_away_and_tuned_anew(
     assert capsys.readouterr().err == f"AUTOTUNE_REPLAY_FALLBACK reason={reason} kernel=k key=[1]\n"
     (event,) = read_json_lines(cell.folder / "events.jsonl")
     assert (event["reason"], event["row"]) == (reason, "r1")
+    cell.end()
+
+
+def test_a_row_that_fails_although_it_was_tuned_anew_leaves_its_line(
+    triton: type[Autotuner], recorded: Path, tmp_path: Path
+) -> None:
+    cell = Cell(tmp_path / "b", "replay", recorded)
+
+    def launch(config: Config) -> None:
+        raise OutOfResources(f"no room for {config}")
+
+    with pytest.raises(OutOfResources):
+        cell.row("r1", lambda: triton([1.0, 2.0, 3.0, 4.0], launch).run(1))
+    cell.context.end_row({"row": "r1", "status": "FAILED"})
+    (line,) = cell.replayed()
+    assert (line["outcome"], line["reason"], line["key"], line["row"]) == ("miss", "compile_failed", [1], "r1")
+    assert line["config"] is None
+    assert cell.rows()[0]["replay_fallback"] == "k compile_failed"
+    assert tuning.read_choices(cell.folder).fallbacks == {"k": {"compile_failed": 1}}
     cell.end()
 
 
