@@ -20,6 +20,7 @@ from zlbench_plugins import shape_adapters as adapters
 from zlbench_plugins import shapes_in_force
 from zlbench_plugins._patch import subclasses
 from zlbench_plugins.context import CellContext, current
+from zlbench_plugins.quick_yaml import parsed_in_c
 from zlbench_plugins.seed import seed_all
 
 
@@ -65,7 +66,8 @@ class Injector:
         # The suite extends the list in place at the comprehensive level, and it is one list for all its benchmarks.
         if isinstance(getattr(bench, "metrics", None), list):
             bench.metrics = list(bench.metrics)
-        original(bench)
+        with parsed_in_c():
+            original(bench)
         if config is not None and hasattr(config, "shape_file"):
             config.shape_file = shape_file  # two vendors write their own file over the one asked for
         if id(bench) not in self._own:

@@ -317,7 +317,22 @@ def _prepare_on_card(module: str, packages: list[str]) -> dict[str, Any]:
     with device_answers.answering(module, answers):
         for name in packages:
             importlib.import_module(name)
+    _warm_torch()
     return {} if device_answers.works(module) else {"begin_again": True}
+
+
+def _warm_torch() -> None:
+    """Count the operations of one tiny call on the host, as many benchmarks do on the card for their TFLOPS.
+
+    Its first use imports Torch's compiler, three seconds that every such cell would pay.
+    """
+    try:
+        import torch
+        from torch.utils.flop_counter import FlopCounterMode
+    except ImportError:
+        return  # an older Torch, or a stand-in
+    with FlopCounterMode(display=False):
+        torch.add(torch.ones(2), 1)
 
 
 def _begin_again(lines: Lines, message: dict[str, Any]) -> NoReturn:
