@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -14,6 +14,7 @@ from zlbench import store, tuning
 from zlbench.cells import CellOutcome, CellState, read_json_lines
 from zlbench.ir.errors import IrError
 from zlbench.ir.fingerprint import IrComparison, IrFingerprint, compare, fingerprint_dir
+from zlbench.text import plural
 
 
 class Verdict(str, Enum):
@@ -214,17 +215,15 @@ def _texts(kernels: Mapping[str, Kernel], fingerprint: IrFingerprint) -> dict[st
 def _verdict(
     a: SideFacts, b: SideFacts, comparison: IrComparison, ir_changed: set[str], *, whole: bool
 ) -> tuple[Verdict, str]:
-    lost = [f"{label}: {_why_no_rows(side)}" for label, side in (("A", a), ("B", b)) if not side.rows]
-    if lost:
-        return Verdict.NO_ROWS, "; ".join(lost)
-    blind = [f"{label}: {side.blind}" for label, side in (("A", a), ("B", b)) if side.blind]
-    if blind:
-        return Verdict.INCOMPLETE, f"IR_HOOKS_MISSING {'; '.join(blind)}"
+    sides = (("A", a), ("B", b))
+    if not a.rows or not b.rows:
+        return Verdict.NO_ROWS, _of_sides((label, _why_no_rows(side)) for label, side in sides if not side.rows)
+    if a.blind or b.blind:
+        return Verdict.INCOMPLETE, f"IR_HOOKS_MISSING {_of_sides((label, side.blind) for label, side in sides)}"
     if not a.kernels and not b.kernels and whole:
         return Verdict.NO_TRITON, "rows were measured, but no kernel went through Triton"
-    unreadable = [f"{label}: {side.unreadable}" for label, side in (("A", a), ("B", b)) if side.unreadable]
-    if unreadable:
-        return Verdict.INCOMPLETE, f"IR_UNREADABLE {'; '.join(unreadable)}"
+    if a.unreadable or b.unreadable:
+        return Verdict.INCOMPLETE, f"IR_UNREADABLE {_of_sides((label, side.unreadable) for label, side in sides)}"
     if not whole:
         return Verdict.INCOMPLETE, _why_incomplete(a, b, len(ir_changed))
     if ir_changed:
@@ -237,15 +236,23 @@ def _verdict(
             return Verdict.INCOMPLETE, f"AUTOTUNE_REPLAY_FALLBACK {_why_anew(a, b)}: whatever differs may be the config"
         anew = sorted(changed & (a.tuned_anew.keys() | b.tuned_anew.keys()))
         extra += f"; the config of {', '.join(anew)} was not replayed but tuned anew" if anew else ""
-        return Verdict.IR_CHANGED, f"{len(ir_changed)} kernels differ after normalising{extra}"
+        return Verdict.IR_CHANGED, f"{_differ(len(ir_changed))} after normalising{extra}"
     if not comparison.same:
         if _of_another_choice(a, b):
             return Verdict.INCOMPLETE, f"AUTOTUNE_REPLAY_FALLBACK {_why_anew(a, b)}: other rows may be the config's"
         return Verdict.IR_CHANGED, "the same kernels were launched for other rows"
     stale = a.outcome.foreign_cache_hits + b.outcome.foreign_cache_hits
     if stale:
-        return Verdict.CACHE_NOT_FRESH, f"{stale} kernels came out of a cache that this side did not fill"
-    return Verdict.NO_IR_DIFF, f"all {len(a.kernels)} kernels equal after normalising"
+        return Verdict.CACHE_NOT_FRESH, f"{plural(stale, 'kernel')} came out of a cache that this side did not fill"
+    return Verdict.NO_IR_DIFF, f"{_every(len(a.kernels), 'kernel')} equal after normalising"
+
+
+def _of_sides(said: Iterable[tuple[str, str]]) -> str:
+    """``A: this; B: that``, or ``A and B: this``; a side with nothing to say is left out."""
+    labels: dict[str, list[str]] = {}
+    for label, text in said:
+        labels.setdefault(text, []).extend([label] if text else [])
+    return "; ".join(f"{' and '.join(sides)}: {text}" for text, sides in labels.items() if text)
 
 
 def _of_another_choice(a: SideFacts, b: SideFacts) -> set[str]:
@@ -281,14 +288,23 @@ def _why_incomplete(a: SideFacts, b: SideFacts, changed: int) -> str:
     shared = sum(name in b.kernels for name in a.kernels)
     return (
         f"only {matched} of {expected} rows exist on both sides; {ends or _first_failure(a, b)}; "
-        f"of the {shared} kernels on both sides {changed} differ"
+        f"of the {plural(shared, 'kernel')} on both sides {changed} {'differs' if changed == 1 else 'differ'}"
     )
 
 
 def _why_no_rows(side: SideFacts) -> str:
     if side.failures and side.ran:
-        return f"all {len(side.failures)} rows failed, first: {side.failures[0]}"
+        first = ", first" if len(side.failures) > 1 else ""
+        return f"{_every(len(side.failures), 'row')} failed{first}: {side.failures[0]}"
     return _how_it_ended(side)
+
+
+def _every(count: int, noun: str) -> str:
+    return f"all {count} {noun}s" if count != 1 else f"the only {noun}"
+
+
+def _differ(count: int) -> str:
+    return f"{plural(count, 'kernel')} {'differs' if count == 1 else 'differ'}"
 
 
 def _how_it_ended(side: SideFacts) -> str:
@@ -301,7 +317,7 @@ def _first_failure(a: SideFacts, b: SideFacts) -> str:
         if side.failures:
             return f"{label} failed {side.failures[0]}"
     lost = max(side.outcome.rows_not_measured for side in (a, b))
-    return f"{lost} rows were not measured" if lost else "their rows differ"
+    return f"{plural(lost, 'row')} {'was' if lost == 1 else 'were'} not measured" if lost else "their rows differ"
 
 
 def _expected(side: SideFacts) -> int:

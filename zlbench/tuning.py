@@ -20,6 +20,7 @@ from zlbench import store
 from zlbench.cells import read_json_lines
 from zlbench.errors import PreflightError
 from zlbench.suite.names import safe_dirname
+from zlbench.text import plural
 
 FOLDER = "autotune_records"
 RECORDS = f"{FOLDER}/records.jsonl"
@@ -243,10 +244,11 @@ def markers(cell_dir: Path) -> list[str]:
     if choices.missed:
         said.append(f"AUTOTUNE_REPLAY_FALLBACK {_fallback_text(choices)}")
     if choices.all_failed:
-        said.append(f"TUNE_ALL_FAILED {len(choices.all_failed)} kernels: {', '.join(choices.all_failed)}")
+        said.append(f"TUNE_ALL_FAILED {plural(len(choices.all_failed), 'kernel')}: {', '.join(choices.all_failed)}")
     for writer in dict.fromkeys(writer for _, writer in choices.foreign):
         kernels = [kernel for kernel, by in choices.foreign if by == writer]
-        said.append(f"TUNER_CACHE_SHARED {len(kernels)} kernels with winners of {writer}: {', '.join(kernels)}")
+        count = plural(len(kernels), "kernel")
+        said.append(f"TUNER_CACHE_SHARED {count} with winners of {writer}: {', '.join(kernels)}")
     return said
 
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from zlbench.text import plural
 from zlbench_plugins._patch import PatchSet, subclasses
 from zlbench_plugins.canary import wants_baseline
 from zlbench_plugins.cases import Case, cases
@@ -204,7 +205,7 @@ def _run(bench: Any, original: Callable[[Any], Any], runner: Runner) -> None:
         return
     runner.context.events.append({"event": "completed", "op": bench.op_name})
     if loop.failed:
-        pytest.fail(f"{loop.failed} rows of {bench.op_name} failed; see rows.jsonl", pytrace=False)
+        pytest.fail(f"{plural(loop.failed, 'row')} of {bench.op_name} failed; see rows.jsonl", pytrace=False)
 
 
 def _with_its_inputs(asked: _Asked) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import pytest
 
 from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
+from zlbench.text import plural
 from zlbench_plugins import harness_table, inputs, own_loop
 from zlbench_plugins.canary import wants_baseline
 from zlbench_plugins.capture_errors import CapturePoisonedError
@@ -65,7 +66,7 @@ class RowRunner:
             failed += sum(row["status"] != "SUCCESS" for row in rows)
         self.context.events.append({"event": "completed", "op": bench.op_name})
         if failed:
-            pytest.fail(f"{failed} rows of {bench.op_name} failed; see rows.jsonl", pytrace=False)
+            pytest.fail(f"{plural(failed, 'row')} of {bench.op_name} failed; see rows.jsonl", pytrace=False)
 
     def configure(self, bench: Any) -> list[Any]:
         """Let the suite configure a benchmark, say what will be measured, and return the dtypes."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zlbench.shapes import shape_text
+from zlbench.text import plural
 from zlbench_plugins import inputs
 from zlbench_plugins.context import CellContext
 from zlbench_plugins.shape_adapters import not_by_shape
@@ -60,7 +61,8 @@ def verdicts(given: Given, rows: Sequence[Mapping[str, Any]], *, complete: bool)
     other = [row for row in mine if row.get("shape_index") == -1]
     if other:
         reason = given.why_not or "its inputs do not come from its list of shapes"
-        yield NOT_IN_FORCE, f"{len(other)} rows come from {given.where}, which ran the suite's own inputs: {reason}"
+        said = f"{plural(len(other), 'row')} {'comes' if len(other) == 1 else 'come'}"
+        yield NOT_IN_FORCE, f"{said} from {given.where}, which ran the suite's own inputs: {reason}"
         return
     measured = [row for row in mine if row.get("input")]
     ran = [row["shape"] for row in mine]

@@ -111,7 +111,7 @@ def test_a_sweep_without_any_time_is_marked_and_not_replayed(project: TunedProje
     a = project.measured(op, "--build", "x")
     assert all(record["all_failed"] for record in records(a))
     assert (a / "run.log").read_text().count("TUNE_ALL_FAILED kernel=") == 2
-    assert f"TUNE_ALL_FAILED 1 kernels: {op}_kernel" in data(a / "result.json")["markers"]
+    assert f"TUNE_ALL_FAILED 1 kernel: {op}_kernel" in data(a / "result.json")["markers"]
     b = project.measured(op, "--build", "y", "--replay-from", str(a), code=1)
     assert "REPLAYED_NOTHING none of 2 choices: every kernel was tuned anew" in data(b / "result.json")["markers"]
     assert blocks(replayed(b)) == [512, 512]

@@ -160,7 +160,7 @@ def test_ties_single_configs_and_sweeps_without_a_time(triton: type[Autotuner], 
     assert (single["source"], single["key"], single["configs"]) == ("single", None, 1)
     assert (dead["all_failed"], dead["timings"]) == (True, {"BLOCK: 16": None, "BLOCK: 32": None})
     assert capsys.readouterr().err == "TUNE_ALL_FAILED kernel=dead key=[1] configs=2\n"
-    assert tuning.markers(cell.folder) == ["TUNE_ALL_FAILED 1 kernels: dead"]
+    assert tuning.markers(cell.folder) == ["TUNE_ALL_FAILED 1 kernel: dead"]
     cell.end()
 
 

@@ -69,7 +69,7 @@ def test_what_fails_in_a_loop_of_its_own_costs_one_row(run: Callable[..., Ran], 
     ran = run(test)
     assert ran.code == 1
     assert [(row["shape"][0], row["status"]) for row in ran.rows] == [(1, "SUCCESS"), (2, "FAILED"), (3, "SUCCESS")]
-    assert "1 rows of mini failed" in ran.events("failed")[0]["text"]
+    assert "1 row of mini failed" in ran.events("failed")[0]["text"]
 
 
 def test_a_process_that_must_end_ends_through_a_loop_of_its_own(run: Callable[..., Ran]) -> None:  # noqa: F811

@@ -206,7 +206,7 @@ def test_inputs_that_no_shape_describes_are_said(measure: Callable[..., Ran]) ->
     ran = measure(body, (5, 8))
     assert shapes_of(ran) == [None]
     assert ran.markers()["SHAPES_NOT_IN_FORCE"].startswith(
-        "1 rows come from Own (benchmark/test_mini.py), which ran the suite's own inputs"
+        "1 row comes from Own (benchmark/test_mini.py), which ran the suite's own inputs"
     )
 
 

@@ -156,7 +156,7 @@ def test_a_kernel_on_one_side_only_is_a_change_and_the_others_are_none() -> None
     assert found.verdict is Verdict.IR_CHANGED
     assert (found.kernels, found.ir_changed, found.code_changed) == (2, 1, 1)
     assert found.changed_kernels == (K(block=2).id,)
-    assert found.reason == "1 kernels differ after normalising, 1 of them on one side only"
+    assert found.reason == "1 kernel differs after normalising, 1 of them on one side only"
 
 
 def test_the_same_kernels_for_other_rows_are_a_change() -> None:
@@ -190,6 +190,9 @@ def test_no_rows_says_how_each_side_ended() -> None:
     crashed = Side(rows={}, state=CellState.CRASH, detail="signal 11", planned=2)
     assert judged(ONE, crashed).reason == "B: CRASH (signal 11)"
     assert judged(crashed, None).reason == "A: CRASH (signal 11); B: NOT_RUN"
+    assert judged(crashed, crashed).reason == "A and B: CRASH (signal 11)"
+    one = Side(rows={}, failed=("64",), state=CellState.OP_FAILED)
+    assert judged(one, one).reason == "A and B: the only row failed: float16 64: OOM out of memory"
 
 
 def test_lost_rows_win_over_the_absence_of_kernels() -> None:
@@ -207,11 +210,11 @@ def test_a_crashed_side_is_incomplete_and_says_what_its_kernels_show() -> None:
     assert (found.rows_matched, found.rows_expected) == (1, 2)
     assert found.reason == (
         "only 1 of 2 rows exist on both sides; B CRASH (signal 11 in row 128); "
-        "of the 1 kernels on both sides 0 differ"
+        "of the 1 kernel on both sides 0 differ"
     )  # fmt: skip
     moved = changed(b, 1, lambda k: replace(k, ir="9"))
     assert judged(a, moved).ir_changed == 1
-    assert judged(a, moved).reason.endswith("of the 1 kernels on both sides 1 differ")
+    assert judged(a, moved).reason.endswith("of the 1 kernel on both sides 1 differs")
     assert judged(a, moved).verdict is Verdict.INCOMPLETE
 
 
@@ -229,7 +232,7 @@ def test_rows_that_failed_on_both_sides_are_no_equal_ones() -> None:
     assert (found.verdict, found.ir_changed, found.machine_code) == (Verdict.INCOMPLETE, 0, MachineCode.SAME)
     assert found.reason == (
         "only 1 of 2 rows exist on both sides; A failed float16 128: OOM out of memory; "
-        "of the 1 kernels on both sides 0 differ"
+        "of the 1 kernel on both sides 0 differ"
     )  # fmt: skip
     assert judged(side, changed(side, 1, lambda k: replace(k, ir="9"))).verdict is Verdict.INCOMPLETE
 
@@ -251,8 +254,8 @@ def test_a_side_that_cannot_see_its_kernels_gets_no_verdict(blind: str, *, bare:
     )
     found = judge(a, replace(b, rows=a.rows))
     assert (found.verdict, found.ir_changed) == (Verdict.INCOMPLETE, 0)
-    assert found.reason.startswith("IR_HOOKS_MISSING ")
-    assert ("A: this Triton has no knobs" in found.reason) == (blind != "B")
+    said = "A and B" if blind == "both" else blind
+    assert found.reason == f"IR_HOOKS_MISSING {said}: this Triton has no knobs module"
 
 
 def test_missing_hooks_are_known_by_the_marker_or_by_what_the_process_noted(tmp_path: Path) -> None:
@@ -318,7 +321,7 @@ def test_a_kernel_without_ir_is_not_an_equal_one(tmp_path: Path) -> None:
     read = SideFacts.read(folder, ())
     found = judge(read, read)
     assert (found.verdict, found.ir_changed) == (Verdict.INCOMPLETE, 0)
-    assert found.reason == f"IR_UNREADABLE A: no TTGIR of {K(block=1).id}; B: no TTGIR of {K(block=1).id}"
+    assert found.reason == f"IR_UNREADABLE A and B: no TTGIR of {K(block=1).id}"
 
 
 def test_an_index_that_is_not_there_is_an_empty_one(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_record_says_what_it_holds(tmp_path: Path) -> None:
         write(tmp_path, "record", [RECORD, {**RECORD, "row": "r2", "swept": 0}, other, single])
     )
     assert tuning.choice_lines(choices) == ["recorded 2 autotune choices: mm_kernel 2; 12 configs timed"]
-    assert tuning.markers(tmp_path) == ["TUNE_ALL_FAILED 1 kernels: mm_kernel"]
+    assert tuning.markers(tmp_path) == ["TUNE_ALL_FAILED 1 kernel: mm_kernel"]
 
 
 def test_a_winner_of_another_compiler_is_named_and_ones_own_is_not(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_winner_of_another_compiler_is_named_and_ones_own_is_not(tmp_path: Pat
              for number, writer in enumerate((own, own.replace("x", "renamed", 1), other, None))]  # fmt: skip
     run = write(tmp_path, "record", lines, compiler=own)
     assert [writer for _, writer in tuning.read_choices(run).foreign] == [tuning.UNKNOWN_WRITER, other]
-    assert f"TUNER_CACHE_SHARED 1 kernels with winners of {other}: mm_kernel" in tuning.markers(run)
+    assert f"TUNER_CACHE_SHARED 1 kernel with winners of {other}: mm_kernel" in tuning.markers(run)
 
 
 @given(st.permutations([{**RECORD, "key": [number]} for number in range(4)]), st.text(), st.floats(0, 9))

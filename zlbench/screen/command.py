@@ -100,9 +100,9 @@ class Screen:
     def _finished(self, finished: Finished) -> None:
         spec, outcome = finished.spec, finished.outcome
         self.clock.note(None if finished.reused else outcome.elapsed_s)
-        self.talk(progress_line(self.clock, spec, outcome, reused=finished.reused))
         pair = _pair(spec)
         sides = self.outcomes.setdefault(pair, {})
+        self.talk(progress_line(self.clock, spec, outcome, reused=finished.reused, others=sides))
         sides[spec.side] = outcome
         if len(sides) == len(self.request.sides):
             self.lines[pair], notes = self._line(pair, spec, costs=finished.reused)

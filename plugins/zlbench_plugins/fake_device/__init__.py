@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zlbench.target import Target, parse_target
+from zlbench.text import plural
 from zlbench_plugins import device_answers, device_targets
 from zlbench_plugins._patch import PatchSet
 from zlbench_plugins.context import CellContext
@@ -137,10 +138,8 @@ def enter_cell(context: CellContext) -> FakeDevice | None:
 def leave_cell(context: CellContext) -> None:
     """Say what was made up, and put everything back."""
     if context.made_up_rows:
-        context.warn(
-            "VALUES_MADE_UP",
-            f"{context.made_up_rows} rows read values that only a device can tell: sizes behind them are made up",
-        )
+        rows = plural(context.made_up_rows, "row")
+        context.warn("VALUES_MADE_UP", f"{rows} read values that only a device can tell: sizes behind them are made up")
     if _installed is not None:
         _installed.leave()
 
