@@ -252,6 +252,10 @@ _MARKERS: dict[str, _Entry] = {
         "In a parallel warm-up, cards that swept the same autotune key chose different configs.",
         "Cards heat and throttle each other, and that reached the sweep: which config won is partly chance.",
         "Before final numbers, run again without --parallel-warmup (PARALLEL_WARMUP_GPUS)."),
+    "WARMUP_MISSED": (
+        "A parallel warm-up did not meet a key that was then measured, or its config did not run on the measuring card.",
+        "The measuring process tuned these keys itself and recorded its choice; each cost a sweep on one card.",
+        "Nothing to do: the record is whole. To spread them as well, name the shapes (--shapes, --shape-file)."),
     "CARD_BUSY": (
         "Another process was on the card before or after this operator. pid=unknown: the tool shows none, memory does.",
         "These rows shared the card with it: they are too long, and not alike on both sides. IR is not touched.",

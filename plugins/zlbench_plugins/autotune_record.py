@@ -78,7 +78,7 @@ class Recorder:
         self._context.tuned[f"{call.kernel} {text}"] = in_short(config)
         record = {
             "tuner": call.kind.value, "kernel": call.kernel, "module": call.module, "key": key, "config": config,
-            "pre_hook": has_hook(chosen), **_sweep(call), **self._origin(call, view), **_libtuner(call),
+            "pre_hook": has_hook(chosen), **sweep_of(call), **self._origin(call, view), **_libtuner(call),
             "row": self._context.row,
         }  # fmt: skip
         self._records.append(record)
@@ -121,7 +121,7 @@ class Recorder:
         tuning_meta.write(self._context, "record", entries_after=tuning_meta.entries())
 
 
-def _sweep(call: TunedCall) -> dict[str, Any]:
+def sweep_of(call: TunedCall) -> dict[str, Any]:
     """What the sweep of this call saw; all zero where there was none."""
     timings = call.timings
     times = [time for time in timings.values() if not tuner_access.failed(time)]

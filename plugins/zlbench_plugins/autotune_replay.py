@@ -14,10 +14,19 @@ from typing import Any
 
 from zlbench import tuning
 from zlbench_plugins import tuner_access, tuner_database, tuning_meta
+from zlbench_plugins.autotune_record import sweep_of
 from zlbench_plugins.context import CellContext, JsonLines, current
 from zlbench_plugins.failures import FailureKind, classify, one_line
 from zlbench_plugins.tuner_access import CacheView, TunedCall, TunerHooks, TunerKind
-from zlbench_plugins.tuner_values import UnknownConfigError, canonical, encode_config, encode_key, in_short, resolve
+from zlbench_plugins.tuner_values import (
+    UnknownConfigError,
+    canonical,
+    encode_config,
+    encode_key,
+    has_hook,
+    in_short,
+    resolve,
+)
 
 _MARKER = "AUTOTUNE_REPLAY_FALLBACK"
 
@@ -214,11 +223,18 @@ class Replayer:
             self._context.tuned_anew[call.kernel] = reason
         self._lines.append(
             {"kernel": call.kernel, "module": call.module, "key": key, "outcome": "miss" if reason else "hit",
-             "reason": reason, "config": config, "swept": call.timed, "row": self._context.row}
+             "reason": reason, "config": config, "swept": call.timed, "row": self._context.row,
+             **(_as_record(call, chosen) if reason else {})}
         )  # fmt: skip
         if not self._device:
             self._device = True
             tuning_meta.write(self._context, "replay", device=tuning_meta.device_name(self._context))
+
+
+def _as_record(call: TunedCall, chosen: Any) -> dict[str, Any]:
+    """What a record would say of a choice that was made here, so that it can become one."""
+    source = tuning.Source.SWEEP if call.timed else tuning.Source.PRUNED if call.view.stored else tuning.Source.MEMORY
+    return {"tuner": call.kind.value, "pre_hook": has_hook(chosen), "source": source.value, **sweep_of(call)}
 
 
 def _place(call: TunedCall) -> tuple[str, str]:

@@ -44,7 +44,7 @@ def test_a_sweep_is_spread_over_the_cards_and_measured_on_one(project: TunedProj
     assert len(set(pids)) == 3
     meta = data(run / "autotune_records" / "meta.json")
     assert meta["mode"] == "record"
-    assert meta["parallel_warmup"] == {"cards": [uuid(0), uuid(1)], "choices": 5, "conflicts": 0}
+    assert meta["parallel_warmup"] == {"cards": [uuid(0), uuid(1)], "choices": 5, "conflicts": 0, "missed": 0}
     identity = data(run / "run_identity.json")
     assert identity["autotune_mode"] == "record"
     assert identity["device_uuid"] == uuid(0)
@@ -93,7 +93,16 @@ def test_shapes_that_nobody_knows_in_advance_are_swept_serially(project: TunedPr
     (project.toy.suite / "benchmark" / "core_shapes.yaml").write_text("Benchmark:\n  shapes: [[1, 64], [2, 64]]\n")
     assert "2 shapes on 2 cards (0, 1)" in said(project, "--parallel-warmup", "2")
     # What the file did not name is tuned while measuring, and that is said.
-    assert [item["outcome"] for item in replayed(newest(project))] == ["hit", "hit", "miss", "miss", "miss"]
+    parallel = newest(project)
+    assert [item["outcome"] for item in replayed(parallel)] == ["hit", "hit", "miss", "miss", "miss"]
+    # And recorded, so that a replay of it tunes nothing.
+    assert sorted(int(record["key"][0]) for record in records(parallel)) == [1, 2, 3, 4, 5]
+    assert [record["swept"] for record in records(parallel)][2:] == [6, 6, 6]
+    assert data(parallel / "autotune_records" / "meta.json")["parallel_warmup"]["missed"] == 3
+    text = "WARMUP_MISSED 3 keys tuned anew while measuring, on one card; 2 were warmed up"
+    assert text in data(parallel / "result.json")["markers"]
+    said(project, "--replay-from", str(parallel))
+    assert [item["outcome"] for item in replayed(newest(project))] == ["hit"] * 5
 
 
 @pytest.mark.parametrize("number", ["0", "1"])

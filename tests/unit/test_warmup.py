@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zlbench.measure.warmup import merge
+from zlbench.measure.warmup import merge, with_misses
 from zlbench.suite.inventory import Benchmark
 from zlbench.suite.provider import Provider, find_provider
 from zlbench.suite.shape_entry import ShapeEntry, shape_entry
@@ -31,6 +31,20 @@ def test_a_key_keeps_the_first_choice_for_all_its_rows() -> None:
         ("c", 16),
         ("r", 8),
     ]
+
+
+def test_what_was_tuned_anew_takes_the_place_of_what_was_not_replayed() -> None:
+    merged = [record("k", [1], 64), record("k", [2], 64), record("k", None, 16)]
+    lines = [{**record("k", [2], 128), "outcome": "miss", "reason": "compile_failed"},
+             {**record("k", [3], 32), "outcome": "miss", "reason": "key_missing"},
+             {**record("k", [3], 32, row="r2"), "outcome": "miss", "reason": "key_missing"},
+             {**record("k", [4], 32), "config": None, "outcome": "miss", "reason": "key_missing"},
+             {**record("k", [1], 64), "outcome": "hit", "reason": ""}]  # fmt: skip
+    found, missed = with_misses(merged, lines)
+    assert missed == 2
+    assert found == [
+        merged[0], merged[2], record("k", [2], 128), record("k", [3], 32), record("k", [3], 32, row="r2"),
+    ]  # fmt: skip
 
 
 def test_kernels_without_a_choice_are_kept_and_not_counted() -> None:

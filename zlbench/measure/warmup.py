@@ -25,6 +25,7 @@ from zlbench.suite.shape_entry import shape_entry
 from zlbench.text import plural, seconds
 
 CONFLICT = "WARMUP_CONFLICT"
+MISSED = "WARMUP_MISSED"
 _CHOICE = ("config", "pre_hook", "all_failed", "source", "configs", "swept", "timings", "ties")
 """What of a record's line is the choice; the rest says for what it was made."""
 
@@ -48,12 +49,30 @@ def merge(shards: Iterable[Iterable[Mapping[str, Any]]]) -> Merged:
             if record.get("key") is None:
                 merged.append(record)
                 continue
-            place = (str(record.get("module")), str(record["kernel"]), json.dumps(record["key"]))
+            place = _place(record)
             chosen = first.setdefault(place, record)
             if chosen["config"] != record["config"]:
                 conflicting.add(place)
             merged.append({**record, **{part: chosen[part] for part in _CHOICE if part in chosen}})
     return Merged(records=tuple(merged), choices=len(first), conflicts=len(conflicting))
+
+
+def with_misses(
+    records: Iterable[Mapping[str, Any]], replayed: Iterable[Mapping[str, Any]]
+) -> tuple[list[Mapping[str, Any]], int]:
+    """The merged record with what the measuring process chose instead, or besides; and for how many keys it did.
+
+    A record that lacks them would not be that of the run: whoever replays it would tune these keys once more.
+    """
+    missed = [line for line in replayed if line["outcome"] == "miss" and line.get("config") is not None]
+    places = {_place(line) for line in missed}
+    kept = [record for record in records if record.get("key") is None or _place(record) not in places]
+    own = [{name: value for name, value in line.items() if name not in ("outcome", "reason")} for line in missed]
+    return [*kept, *own], len(places)
+
+
+def _place(line: Mapping[str, Any]) -> tuple[str, str, str]:
+    return str(line.get("module")), str(line["kernel"]), json.dumps(line["key"])
 
 
 class WarmUp:
@@ -105,14 +124,20 @@ class WarmUp:
             return spec
         meta: Mapping[str, Any] = store.read_json(cell_dir / tuning.META) or {}
         kept = {name: value for name, value in meta.items() if name not in ("source", "source_digest")}
-        warmup = {"cards": list(found.cards), "choices": found.choices, "conflicts": found.conflicts}
+        records, missed = with_misses(tuning.read_records(found.folder), read_json_lines(cell_dir / tuning.REPLAY))
+        warmup = {
+            "cards": list(found.cards), "choices": found.choices, "conflicts": found.conflicts, "missed": missed,
+        }  # fmt: skip
         with store.clear_errors(cell_dir):
             (cell_dir / tuning.FOLDER).mkdir(exist_ok=True)
-        store.write_text(cell_dir / tuning.RECORDS, (found.folder / tuning.RECORDS).read_text(encoding="utf-8"))
+        store.write_text(cell_dir / tuning.RECORDS, "".join(json.dumps(record) + "\n" for record in records))
         store.write_json(cell_dir / tuning.META, {**found.meta, **kept, "mode": "record", "parallel_warmup": warmup})
         if found.conflicts:
             text = f"{plural(found.conflicts, 'key')} had other winners on another card, of {found.choices}"
             store.append_marker(cell_dir / "events.jsonl", CONFLICT, text)
+        if missed:
+            text = f"{plural(missed, 'key')} tuned anew while measuring, on one card; {found.choices} were warmed up"
+            store.append_marker(cell_dir / "events.jsonl", MISSED, text)
         plugins = tuple(name.replace("autotune_replay", "autotune_record") for name in spec.plugins)
         return replace(spec, autotune="record", replay_from=None, plugins=plugins)
 
