@@ -99,6 +99,11 @@ class Started:
                 return
         raise AssertionError(f"ended without saying {text!r}:\n{self._said}")
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self._process.poll() is not None
+
     def send(self, number: int) -> None:
         """Signal this process alone."""
         self._process.send_signal(number)
@@ -169,15 +174,20 @@ class ToyProject:
         """Run ``zlbench …`` to its end."""
         return self.start(*words, env=env, limit=limit).end()
 
-    def start_nox(self, *words: str, env: Mapping[str, str] | None = None) -> Started:
-        """Start nox with a noxfile of three lines, as another repository would have it."""
+    def start_nox(self, *words: str, env: Mapping[str, str] | None = None, keep_path: bool = False) -> Started:
+        """Start nox with a noxfile of three lines, as another repository would have it.
+
+        Args:
+            keep_path: leave a PYTHONPATH of `env` for those that nox starts.
+        """
         noxfile = self.root / "noxfile.py"
         noxfile.write_text(
             f"import sys, pathlib; sys.path[:0] = {PATHS!r}\n"
             "from zlbench_sessions import register\n"
             "register(pathlib.Path(__file__).parent)\n"
         )
-        env = {key: value for key, value in self.env(**(env or {})).items() if key != "PYTHONPATH"}
+        kept = dict(env or {}) if keep_path else {}
+        env = {key: value for key, value in self.env(**(env or {})).items() if key != "PYTHONPATH" or key in kept}
         # The command itself: unlike ``python -m nox`` it does not have the working directory on its path.
         command = Path(sys.executable).with_name("nox")
         return Started([str(command), "-f", str(noxfile), *words], env, self.root)

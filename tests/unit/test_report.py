@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 import pytest
-from fakes.repeats import write_pair, write_pairs_tsv, write_plan
+from fakes.report_roots import write_pair, write_pairs_tsv, write_plan
 from fakes.run_dirs import row, write_run
 
 from zlbench.cells import CellState

@@ -13,7 +13,7 @@ from zlbench.identity import read_identity
 from zlbench.screen.candidates import on_cards, read_candidates
 from zlbench.settings.words import words_for
 
-_OWN = ("resume", "dry_run", "json", "out")
+_OWN = ("resume", "dry_run", "json", "out", "list")
 """Options that a campaign answers itself."""
 _OF_SCREEN = ("ops", "ops_file", "all")
 """Which operators: for the screen; rounds are told by what it found."""

@@ -14,6 +14,7 @@ from zlbench.campaign.estimate import Estimate, estimate
 from zlbench.campaign.record import REPORT, SCREEN, Record
 from zlbench.cli.app import App
 from zlbench.cli.find import newest_campaign, newest_screen
+from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish
 from zlbench.cli.partition import partition_of
 from zlbench.errors import ExitCode, UsageError
@@ -31,6 +32,8 @@ _OF_THIS_CALL = ("resume", "dry_run", "json", "out", "debug", "color")
 
 def run(app: App) -> ExitCode:
     """Run what is missing, or print the plan; return the exit code."""
+    if app.resolved.flag("list"):
+        return list_operators(app)
     given = app.resolved.path("resume")
     if given is not None:
         return _resume(app, _campaign(app, given))

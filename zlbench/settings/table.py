@@ -239,7 +239,7 @@ _OUTPUT = (
 
 def _with_campaign(option: Option) -> Option:
     """An option of a step is one of the campaign, which passes it on; directories it knows itself."""
-    left_out = ("list", "screen", "root")
+    left_out = ("screen", "root")
     own = (option.arity is not Arity.POSITIONAL or option.name == "ops") and option.name not in left_out
     taken = own and option.commands & {*STEPS}
     return replace(option, commands=option.commands | {"campaign"}) if taken else option

@@ -1,0 +1,185 @@
+"""A campaign as people call it: all steps in one go, what it leaves, how it stops and goes on, and who looks at it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.suites import ToyProject, alive_with, data
+
+QUICK = ("--quick", "--rounds", "2", "--telemetry-interval", "0")
+
+
+def campaign(project: ToyProject) -> Path:
+    (found,) = project.runs.glob("campaign_*")
+    return found
+
+
+def steps(root: Path) -> dict[str, tuple[str, Any]]:
+    return {step["name"]: (step["state"], step["exit_code"]) for step in data(root / "campaign.json")["steps"]}
+
+
+DONE = ("finished", 0)
+
+
+def test_all_steps_in_one_go_and_everything_is_found_again(project: ToyProject) -> None:
+    ended = project.nox("-s", "campaign", "--", "toy", "other", *QUICK)
+    assert ended.code == 0, ended.text
+    root = campaign(project)
+    assert steps(root) == dict.fromkeys(("screen", "partition", "ab_repeat", "report"), DONE)
+    for name in ("screen/screen.tsv", "plan.tsv", "partition.json", "rounds/repeat.json", "rounds/status.tsv",
+                 "report.md", "rows.csv", "status.json"):  # fmt: skip
+        assert (root / name).is_file(), name
+    assert not list(project.runs.glob("screen_*"))
+    assert "descriptive: no claim of faster or slower is made yet" in ended.out
+    assert "descriptive" in (root / "report.md").read_text()
+    with (root / "rows.csv").open() as stream:
+        assert {line["n"] for line in csv.DictReader(stream)} == {"2"}
+    # In a fresh shell each command finds it by itself.
+    report = (root / "report.md").read_text()
+    assert project.run("report").code == 0
+    assert (root / "report.md").read_text() == report
+    status = project.nox("-s", "status")
+    assert status.code == 0
+    assert f"runs/{root.name}: finished" in status.out
+    assert "lane 0  finished  8/8" in status.out
+    partition = project.run("partition", "--lanes", "2")
+    assert f"partition of runs/{root.name}/screen" in partition.out
+    assert len(data(root / "partition.json")["lanes"]) == 2
+    assert project.run("diff", "toy").code == 0
+
+
+def test_finished_steps_and_cells_are_not_run_again(project: ToyProject) -> None:
+    assert project.run("campaign", "toy", *QUICK).code == 0
+    root = campaign(project)
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("result.json")}
+    ended = project.run("campaign", "--resume")
+    assert ended.code == 0
+    assert ended.err.count("finished before") == 4
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("result.json")} == before
+    named = project.run("campaign", "toy", *QUICK, "--resume", str(root))
+    assert named.code == 0
+    other = project.run("campaign", "other", "--resume", str(root))
+    assert (other.code, "is a campaign of other operators: toy" in other.err) == (2, True)
+
+
+def test_nothing_changed_is_said_and_ends_well(project: ToyProject) -> None:
+    ended = project.run("campaign", "toy", "--null-test", "--a", "x", *QUICK)
+    assert ended.code == 0, ended.text
+    root = campaign(project)
+    assert steps(root)["ab_repeat"] == ("skipped", None)
+    assert not (root / "rounds").exists()
+    for text in (ended.out, (root / "report.md").read_text()):
+        assert "no rounds were measured: the screen found no operator whose machine code differs" in text
+
+
+def test_what_could_be_judged_is_measured_and_the_rest_ends_it_with_6(project: ToyProject) -> None:
+    project.trouble({"compiler": "y", "op": "other", "dtype": "float16", "shape": 1, "at": "call", "do": "segv"})
+    ended = project.run("campaign", "toy", "other", *QUICK)
+    assert ended.code == 6, ended.text
+    root = campaign(project)
+    assert steps(root) == {"screen": ("finished", 6), "partition": DONE, "ab_repeat": DONE, "report": DONE}
+    assert {line.split(",")[0] for line in (root / "rows.csv").read_text().splitlines()[1:]} == {"toy"}
+
+
+def test_what_cannot_be_meant_leaves_nothing_and_what_cannot_start_stops(project: ToyProject) -> None:
+    for words, said in (
+        (("tyo",), "Nearest: toy"), ((), "no operator is named"), (("toy", "--resume"), "no campaign in"),
+        (("toy", "--bogus"), "no option named --bogus in campaign"), (("--resume", "nowhere"), "is no campaign"),
+    ):  # fmt: skip
+        ended = project.run("campaign", *words)
+        assert (ended.code, said in ended.err) == (2, True), ended.text
+    assert not project.runs.exists()
+    project.toml(y='tree = "gone"')
+    assert project.run("campaign", "toy", *QUICK).code == 3
+    root = campaign(project)
+    assert steps(root)["screen"] == ("failed", 3)
+    assert steps(root)["partition"] == ("waiting", None)
+    project.toml()
+    assert project.run("campaign", "--resume").code == 0
+
+
+def test_a_dry_run_prints_the_whole_plan_and_writes_nothing(project: ToyProject) -> None:
+    first = project.run("campaign", "toy", "other", *QUICK, "--dry-run")
+    assert first.code == 0
+    assert first.out.count("minutes unknown") == 2
+    assert not project.runs.exists()
+    assert project.run("screen", "toy", "other", "--quick").code == 0
+    again = project.run("campaign", "toy", "other", *QUICK, "--dry-run")
+    assert again.out.count("about 0.") == 2
+    assert "zlbench ab_repeat" in again.out
+    plan = json.loads(project.run("campaign", "toy", "other", *QUICK, "--dry-run", "--json").out)
+    assert [step["name"] for step in plan["steps"]] == ["screen", "partition", "ab_repeat", "report"]
+    assert set(plan["minutes"]) == {"screen", "ab_repeat"}
+    assert not list(project.runs.glob("campaign_*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_what_it_started_and_status_says_so(project: ToyProject, number: int) -> None:
+    project.trouble({"compiler": "y", "op": "toy", "dtype": "float16", "shape": 1, "at": "call", "do": "hang"})
+    running = project.start("campaign", "toy", "other", *QUICK)
+    until = time.monotonic() + 60
+    while not (project.suite / "grandchildren").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    live = project.run("status")
+    assert "running" in live.out.splitlines()[0]
+    assert "screen: " in live.out
+    second = project.run("campaign", "--resume")
+    assert (second.code, "another zlbench is writing into" in second.err) == (2, True)
+    running.send(number)
+    ended = running.end()
+    assert ended.code == (-9 if number == signal.SIGKILL else 130)
+    root = campaign(project)
+    dead = project.run("status")
+    if number == signal.SIGKILL:
+        assert "its driver is dead: nothing runs" in dead.out
+    else:
+        assert steps(root)["screen"] == ("interrupted", 130)
+        assert "interrupted" in dead.out.splitlines()[0]
+        assert "go on:  zlbench campaign --resume" in ended.err
+        assert data(root / "screen" / "status.json")["state"] == "interrupted"
+    assert f"go on:  zlbench campaign --resume runs/{root.name}" in dead.out
+    project.trouble()
+    assert project.run("campaign", "--resume").code == 0
+    assert alive_with(str(project.root)) == []
+    assert steps(root) == dict.fromkeys(("screen", "partition", "ab_repeat", "report"), DONE)
+
+
+def test_variables_of_the_caller_are_kept_with_the_campaign(project: ToyProject) -> None:
+    """They are asked for again when it goes on, in whatever shell."""
+    project.trouble(
+        {"compiler": "y", "op": "toy", "dtype": "float32", "shape": 1, "at": "call", "do": "interrupt_driver"}
+    )
+    env = {"OPS": "toy", "DTYPES": "float32", "ROUNDS": "3", "TELEMETRY_INTERVAL": "0", "SCREEN": "elsewhere"}
+    project.run("campaign", "--quick", env=env)
+    project.trouble()
+    assert project.run("campaign", "--resume").code == 0
+    root = campaign(project)
+    assert data(root / "rounds" / "repeat.json")["rounds"] == {"fixed": 3}
+    assert {cell["dtypes"][0] for cell in data(root / "screen" / "plan.json")["cells"]} == {"float32"}
+    with (root / "rows.csv").open() as stream:
+        assert {line["n"] for line in csv.DictReader(stream)} == {"3"}
+
+
+def test_as_data(project: ToyProject) -> None:
+    ended = project.run("campaign", "toy", *QUICK, "--json")
+    assert ended.code == 0
+    found = json.loads(ended.out)
+    assert [step["state"] for step in found["steps"]] == ["finished"] * 4
+    status = json.loads(project.run("status", "--json").out)
+    assert (status["state"], status["alive"], status["lanes"][0]["done"]) == ("finished", False, 4)
+    report = json.loads(project.run("report", "--json").out)
+    assert report["subjects"][0]["rows"][0]["n"] == 2
+
+
+def test_no_campaign_and_no_rounds_are_said_so(project: ToyProject) -> None:
+    for command in ("status", "report"):
+        ended = project.run(command)
+        assert (ended.code, "no campaign and no repeated rounds in" in ended.err) == (2, True)
+        ended = project.run(command, ".")
+        assert (ended.code, "holds neither repeat.json nor campaign.json" in ended.err) == (2, True)
