@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -109,17 +109,28 @@ def hold(root: Path) -> Iterator[None]:
         UsageError: another zlbench is writing into it.
     """
     with clear_errors(root):
-        stream = (root / ".lock").open("a")
+        stream = (root / ".lock").open("a+")
     with stream:
         # Who asks `is_held` has the lock for a moment.
         until = time.monotonic() + _PATIENCE_S
         while not _locked(stream, fcntl.LOCK_EX):
             if time.monotonic() > until:
                 raise UsageError(
-                    f"another zlbench is writing into {root}", hint="Wait for its end, or start a new run."
+                    f"another zlbench is writing into {root}{_holder(stream)}",
+                    hint="Wait for its end, or start a new run.",
                 )
             time.sleep(_PATIENCE_S / 10)
+        with suppress(OSError):  # for people alone; a full disk keeps nobody from having it
+            stream.truncate(0)
+            stream.write(f"{os.getpid()}\n")
+            stream.flush()
         yield
+
+
+def _holder(stream: IO[str]) -> str:
+    stream.seek(0)
+    pid = stream.read(20).strip()
+    return f": pid {pid}" if pid.isdecimal() else ""
 
 
 def is_held(root: Path) -> bool:

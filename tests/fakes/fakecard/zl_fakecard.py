@@ -26,13 +26,24 @@ def _query(what, parse):
 
 def _cards(text):
     return [
-        CardFacts(**{k: v for k, v in line.items() if k != "clock"}, settings={"sm_clock_max_mhz": line["clock"]})
+        CardFacts(
+            **{k: v for k, v in line.items() if k not in ("clock", "throttle")},
+            settings={"sm_clock_max_mhz": line["clock"]},
+        )
         for line in _lines(text)
     ]
 
 
 def _samples(text):
-    return [Sample(index=line["index"], uuid=line["uuid"], sm_clock_mhz=line["clock"]) for line in _lines(text)]
+    return [
+        Sample(
+            index=line["index"],
+            uuid=line["uuid"],
+            sm_clock_mhz=line["clock"],
+            throttle="+".join(line.get("throttle", ())),
+        )
+        for line in _lines(text)
+    ]
 
 
 BACKEND = Backend(

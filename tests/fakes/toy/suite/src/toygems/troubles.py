@@ -1,6 +1,7 @@
 """Everything that goes wrong in a benchmark, by name."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -91,6 +92,51 @@ def card_changes(root):
     """Let the fake cards be from now on what cards.json beside the table says; WORKER stands for our worker."""
     text = (root / "cards.json").read_text().replace('"WORKER"', str(os.getppid()))
     Path(os.environ["TOY_CARDS"]).write_text(text)
+
+
+def busy(_root):
+    """Somebody else comes to the card, and stays."""
+    _card(processes=[{"pid": 4242, "name": "train", "memory_mb": 1024.0, "card": "FAKE-00000000-0000"}])
+
+
+def busy_once(root):
+    """Somebody else comes to the card the first time, and is gone the next."""
+    first = not (root / "was_busy").exists()
+    (root / "was_busy").touch()
+    busy(root) if first else _card(processes=[])
+
+
+def throttle_once(root):
+    """The card gets hot the first time, for as long as telemetry needs to see it; it has cooled down the next."""
+    first = not (root / "was_hot").exists()
+    (root / "was_hot").touch()
+    _card(throttle=["hw_thermal_slowdown"] if first else [])
+    seen = Path("../../telemetry.tsv")
+    until = time.monotonic() + 30
+    while first and "hw_thermal" not in seen.read_text() and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def cool(_root):
+    _card(throttle=[])
+
+
+def _card(**changed):
+    """Change what the fake cards' tool tells; what is not of the first card is of all."""
+    path = Path(os.environ["TOY_CARDS"])
+    state = json.loads(path.read_text())
+    state |= {key: value for key, value in changed.items() if key in state}
+    state["cards"][0] |= {key: value for key, value in changed.items() if key not in state}
+    partial = path.with_suffix(".troubled")
+    partial.write_text(json.dumps(state))
+    partial.replace(path)
+
+
+def kill_lane(root):
+    """Kill our driver outright, once; WORKER's parent is the driver or a lane's process."""
+    if not (root / "killed").exists():
+        (root / "killed").touch()
+        _to_driver(root, signal.SIGKILL)
 
 
 def error(_root):
