@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from fakes.bench_rounds import Bench, cells_in_time, row_names, state, table
 from fakes.fake_card import FakeCards
-from fakes.repeats import Bench, cells_in_time, row_names, state, table
 from fakes.suites import ToyProject, data, lines
 
 ORDER = ["r1_A", "r1_B", "r2_B", "r2_A", "r3_A", "r3_B", "r4_B", "r4_A", "r5_A", "r5_B", "r6_B", "r6_A"]

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from fakes.repeats import QUIET, results, state, table
+from fakes.bench_rounds import QUIET, results, state, table
 from fakes.suites import Ended, ToyProject, data, lines
 
 

@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 
 import pytest
+from fakes.bench_rounds import Bench, state, table
 from fakes.fake_card import FakeCards, uuid
-from fakes.repeats import Bench, state, table
 from fakes.suites import ToyProject, data, lines, wait_until_gone
 
 

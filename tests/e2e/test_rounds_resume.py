@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from fakes.bench_rounds import Bench, cells_in_time, results, row_names, state, table
 from fakes.fake_card import FakeCards
-from fakes.repeats import Bench, cells_in_time, results, row_names, state, table
 from fakes.suites import ToyProject, data, wait_until_gone
 
 
