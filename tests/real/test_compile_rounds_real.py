@@ -69,6 +69,5 @@ def test_a_side_killed_while_prepared_and_while_it_compiles(zl: Zlbench, env: di
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         first, second = rounds.round(1), rounds.round(2)
-    assert [(one.side, one.state.value) for one in first.taken if not one.readings] == [("A", "CRASH")]
-    assert all(one.readings for one in second.taken)
+    assert all(one.readings for one in (*first.taken, *second.taken)), "what was killed from outside is tried once more"
     assert (folder / "prepare_A.before1").is_dir()

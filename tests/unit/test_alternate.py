@@ -21,11 +21,16 @@ class FakeSide:
     deadly: frozenset[str] = frozenset()
     broken: frozenset[str] = frozenset()
     ready: int = 99
+    kills: int = 0
+    """Times that somebody kills it at its next item."""
     again_calls: int = 0
     values: list[float] = field(default_factory=lambda: [float(number) for number in range(1, 100)])
 
     def measure(self, item: str) -> Reading:
         self.log.append(f"{self.label}:{item}")
+        if self.kills:
+            self.kills -= 1
+            raise SideLostError(CellState.CRASH, "it ended by signal 9", killed=True)
         if item in self.deadly:
             raise SideLostError(CellState.TIMEOUT, f"hung in {item}")
         if item in self.broken:
@@ -102,6 +107,15 @@ def test_a_lost_side_is_made_ready_again_and_the_round_goes_on() -> None:
     assert [taken[key].state for key in (("x", "B"), ("y", "A"), ("y", "B"))] == [CellState.OK] * 3
     assert pair.log == ["A:x", "B:x", "A:again", "A:y", "B:y"]
     assert pair.said == ["side A was lost at x: hung in x"]
+
+
+@pytest.mark.parametrize(("kills", "measured"), [(1, True), (2, False)])
+def test_a_side_that_was_killed_from_outside_tries_its_item_once_more(kills: int, measured: bool) -> None:
+    pair = Pair(a={"kills": kills})
+    (a, b) = pair.round(1, "x")
+    assert (bool(a.readings), bool(b.readings)) == (measured, True)
+    assert pair.log == ["A:x", "A:again", "A:x", "B:x"]
+    assert all(one.readings for one in pair.round(2)), "it has not cost its side twice"
 
 
 def test_an_item_that_has_cost_a_side_twice_is_not_tried_again_there() -> None:

@@ -124,8 +124,12 @@ class Alternation:
                     item=item, side=label, first=label == first, readings=tuple(readings[label])
                 )
 
-    def _take(self, side: Side, item: str, *, first: bool) -> Reading | Taken:
-        """One turn: a reading, or why there is none."""
+    def _take(self, side: Side, item: str, *, first: bool, again: bool = True) -> Reading | Taken:
+        """One turn: a reading, or why there is none.
+
+        Args:
+            again: whether it is tried once more where the side was killed from outside.
+        """
         label = side.label
         if self._strikes[label, item] >= MAX_STRIKES:
             return self._missed(label, item, first, CellState.CRASH, f"not tried: it cost side {label} {MAX_STRIKES}×")
@@ -137,9 +141,11 @@ class Alternation:
         except ItemFailedError as failed:
             return self._missed(label, item, first, CellState.OP_FAILED, str(failed))
         except SideLostError as lost:
-            self._strikes[label, item] += 1
             self._lost[label] = lost
             self._say(f"side {label} was lost at {item}: {lost}")
+            if lost.killed and again:
+                return self._take(side, item, first=first, again=False)
+            self._strikes[label, item] += 1
             return self._missed(label, item, first, lost.state, str(lost))
 
     def _make_ready(self, side: Side) -> None:

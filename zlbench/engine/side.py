@@ -17,6 +17,7 @@ A cell that dies is reported by its worker in the same way, at any moment; a han
 from __future__ import annotations
 
 import contextlib
+import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from zlbench.process import Command
 from zlbench.resident import Deadline, Resident
 
 _END_PATIENCE_S = 10.0
+_KILLED = -int(signal.SIGKILL)
 """How long a worker may take to say that a cell which was killed has ended."""
 _QUIT_PATIENCE_S = 30.0
 
@@ -64,11 +66,13 @@ class SideLostError(Exception):
 
     Args:
         state: crash or time limit.
+        killed: somebody sent SIGKILL, or may have: no fault of what was measured.
     """
 
-    def __init__(self, state: CellState, text: str) -> None:
+    def __init__(self, state: CellState, text: str, *, killed: bool = False) -> None:
         super().__init__(text)
         self.state = state
+        self.killed = killed
 
 
 class ResidentSide:
@@ -229,16 +233,19 @@ class ResidentSide:
             raise SideLostError(CellState.TIMEOUT, f"it had not {what} at its limit, and was ended") from None
         except ValueError:  # the last words of a dying process, cut short, and those of its worker behind them
             self._drop_worker()
-            raise SideLostError(CellState.CRASH, f"it died before it had {what}") from None
+            # How is not known any more; to try once more costs little.
+            raise SideLostError(CellState.CRASH, f"it died before it had {what}", killed=True) from None
         if message is None:
             status = self._drop_worker()
-            raise SideLostError(CellState.CRASH, f"its worker ended (status {status}) before it had {what}")
+            text = f"its worker ended (status {status}) before it had {what}"
+            raise SideLostError(CellState.CRASH, text, killed=status == _KILLED)
         if message["event"] == "ended":
             self._pid = 0
             proctree.kill_tree(self._marker)
             if message["returncode"] == DISK_FULL_EXIT:
                 raise store.disk_full(self.worker.work_dir)
-            raise SideLostError(CellState.CRASH, f"{_ending(message['returncode'])} before it had {what}")
+            text = f"{_ending(message['returncode'])} before it had {what}"
+            raise SideLostError(CellState.CRASH, text, killed=message["returncode"] == _KILLED)
         return message
 
     def _end_cell(self, resident: Resident) -> None:
