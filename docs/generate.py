@@ -40,8 +40,8 @@ A flag is on when it is given; as a variable or key it is `1` or `0`. A key of `
 CALIBER_INTRODUCTION = """\
 Every condition that changes what a number means. It is one dataclass, `zlbench/caliber.py`; the identity file,
 the guard, columns of `screen.tsv` and this page come from it. Why there is such a thing:
-[explanation](../explanation/caliber.md). A few conditions belong to measuring on a card and are unset in this
-version."""
+[explanation](../explanation/caliber.md). Conditions of timing belong to measuring on a card and are unset where kernels
+are compiled only."""
 
 CALIBER_DIFFERENCE = """\
 A difference between the sides that is not the declared axis withdraws the verdict and ends the command with 4;
@@ -49,8 +49,7 @@ A difference between the sides that is not the declared axis withdraws the verdi
 
 WORDS_INTRODUCTION = """\
 Every word in capitals that zlbench prints or writes, and every check. `zlbench explain WORD` prints the same.
-A few belong to measuring on a card and are not printed by this version
-([what is planned](../explanation/planned.md))."""
+Those of timing belong to measuring on a card; a few wait for [what is planned](../explanation/planned.md)."""
 
 EXIT_CODES_ELSEWHERE = """\
 The same for every command. The last line that zlbench prints is `exit CODE (word)` for every code but 0, and
@@ -67,9 +66,9 @@ TARGETS_INTRODUCTION = """\
 clocks) is answered with the properties of one card of the family:"""
 
 BACKENDS_INTRODUCTION = """\
-`--backend` is the device family; `auto`, the default, takes a card that is there where every build is an interpreter with a
-torch of its own, and else `compile` ([measure on a card](../how-to/use-a-card.md)). `musa`, `rocm` and `ascend` are
-declared with parsers of their tools, and nothing has been measured on them yet."""
+`--backend` is the device family; `auto`, the default, takes a card that is there where every build is an interpreter
+with a torch of its own, and else `compile` ([measure on a card](../how-to/use-a-card.md)). `musa`, `rocm` and `ascend`
+are declared with parsers of their tools, and nothing has been measured on them yet."""
 
 
 def pages(root: Path = ROOT) -> dict[Path, str]:

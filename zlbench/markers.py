@@ -23,6 +23,7 @@ class Kind(str, Enum):
     CAUSE = "cause for measuring a pair again"
     CHECK = "check before the first cell"
     COLUMN = "word in the table of a screen"
+    TERM = "word for what is asked"
     EXIT = "exit code"
 
 
@@ -253,7 +254,7 @@ _MARKERS: dict[str, _Entry] = {
         "Cards heat and throttle each other, and that reached the sweep: which config won is partly chance.",
         "Before final numbers, run again without --parallel-warmup (PARALLEL_WARMUP_GPUS)."),
     "WARMUP_MISSED": (
-        "A parallel warm-up did not meet a key that was then measured, or its config did not run on the measuring card.",
+        "A parallel warm-up did not meet a key that was then measured, or its config did not run on the card.",
         "The measuring process tuned these keys itself and recorded its choice; each cost a sweep on one card.",
         "Nothing to do: the record is whole. To spread them as well, name the shapes (--shapes, --shape-file)."),
     "CARD_BUSY": (
@@ -298,8 +299,8 @@ _MARKERS: dict[str, _Entry] = {
         "Leave --shapes and --shape-file out for this operator, or compare it knowing that: --allow-caliber-mismatch."),
     "UNCALIBRATED": (
         "Fewer than 4 operators with equal machine code are measured along as controls; the line says why.",
-        "What differs between the sides besides the change (paths, memory layout, the order of files) is measured by "
-        "controls alone and is not subtracted: differences of some tenths of a percent mean little.",
+        ("What differs between the sides besides the change (paths, memory layout, the order of files) is measured by "
+         "controls alone and is not subtracted: differences of some tenths of a percent mean little."),
         "Screen more operators, so that some have equal code; --controls N asks for more than the usual 4 to 8."),
     "SHAPES_LEFT_OUT": (
         "A benchmark class left out shapes given, by a limit of its own (memory, a support matrix, …).",
@@ -464,6 +465,16 @@ _COLUMNS: dict[str, _Entry] = {
     "ab_repeat": (
         "The operator's machine code differs, so its time may differ.", "A screen says that, and not how much.",
         "Measure it in repeated rounds: zlbench ab_repeat --screen DIR."),
+    "kernels": (
+        "Variants that rows compiled and, on a card, launched: one kernel with its constants, warps and stages.",
+        "Variants that an autotuner only tried are not among them.", "index.tsv of a side lists them."),
+    "IR": (
+        "Kernels whose normalised TTGIR differs, of all kernels of the operator.",
+        "0/N: as far as the TTGIR shows, nothing was compiled otherwise.", "zlbench diff OP shows each."),
+    "code": (
+        "Kernels whose machine code differs, of all kernels of the operator; ? where it is not known on both sides.",
+        "Equal code runs equally fast, so the operator is a control. Different code may differ in time.",
+        "Measure where it differs; --keep-binaries keeps what to compare below the TTGIR."),
     "control": (
         "Both sides run the same machine code.", "Every difference of its times would be noise.",
         "Measure some such operators along with the others, to see the noise."),
@@ -488,6 +499,37 @@ _COLUMNS: dict[str, _Entry] = {
         "Bytes of shared memory of the kernel that needs most.", "More of it, fewer blocks at a time.",
         "index.tsv of a side has it by kernel."),
 }
+
+_TERMS: dict[str, _Entry] = {
+    "axis": (
+        "What differs between A and B on purpose: two builds, or one build with a switch set otherwise.",
+        "Whatever else differs withdraws the verdict.",
+        "--a and --b, --switch, or --axis NAME from [axis.NAME] of zlbench.toml."),
+    "caliber": (
+        "Every condition that changes what a result means: suite, level, dtypes, card, timer, cache and so on.",
+        "Both sides must agree in it, but for the axis; otherwise nothing is compared (exit 4).",
+        "--caliber NAME takes [caliber.NAME] of zlbench.toml; run_identity.json of a cell has all conditions."),
+    "level": (
+        "How many shapes an operator runs with: core or comprehensive, the suite's own --level.",
+        "More shapes reach more variants of a kernel.", "--level comprehensive"),
+    "configs": (
+        "Which configs of an autotuned kernel are compiled where there is no device: first, all, or the first K.",
+        "On a card the tuner chooses, and this has no effect.", "--configs all"),
+    "quick": (
+        "One shape and one dtype an operator, with --quick.",
+        "A first look: what other shapes and dtypes compile to is not looked at.", "Leave --quick out."),
+    "libtriton": (
+        "The first digits of the SHA-256 of a build's native library, libtriton.so.",
+        "Two builds with one version and different digits are different compilers.",
+        "zlbench build NAME shows what is in a build."),
+    "timer": (
+        "How a row was timed: cuda_graph, direct, or compile where nothing is launched.",
+        "Rows with different timers are never compared (TIMER_MISMATCH).", "--cudagraph chooses."),
+    "direct": (
+        "The row was timed by calls from the host, not by a captured graph.",
+        "Its time holds the cost of launching, which on short kernels is most of it.",
+        "BENCHMARK_DIRECT_NO_CUDAGRAPH in run.log has the reason; --direct-repeat N steadies it."),
+}
 # fmt: on
 
 
@@ -506,12 +548,13 @@ MARKERS: dict[str, Marker] = {
     **_made(_CAUSES, Kind.CAUSE),
     **_made(_CHECKS, Kind.CHECK),
     **_made(_COLUMNS, Kind.COLUMN),
+    **_made(_TERMS, Kind.TERM),
     **_made({f"{code.value} {code.label}": entry for code, entry in _EXITS.items()}, Kind.EXIT),
 }
 
 
 def find(word: str) -> Marker:
-    """Return what a word means: a marker in any case, a check's name, or an exit code as a number.
+    """Return what a word means: a marker in any case, a check's name, or an exit code, as a number or as it is called.
 
     Raises:
         UsageError: no such word; the nearest are named.
@@ -519,6 +562,8 @@ def find(word: str) -> Marker:
     asked = word.strip().strip("!:,. ").removeprefix("check=")
     by_fold = {name.casefold(): marker for name, marker in MARKERS.items()}
     by_fold |= {name.partition(" ")[0]: marker for name, marker in MARKERS.items() if marker.kind is Kind.EXIT}
+    called = {name.partition(" ")[2].casefold(): marker for name, marker in MARKERS.items() if marker.kind is Kind.EXIT}
+    by_fold = {**called, **by_fold}
     found = by_fold.get(asked.casefold()) or by_fold.get(asked.casefold().replace("-", "_"))
     if found is None and asked.casefold().endswith("_no_evict"):
         found = MARKERS["AUTOTUNE_REPLAY_FALLBACK"]
