@@ -15,6 +15,7 @@ from zlbench.cli.find import CAMPAIGN, SCREEN
 from zlbench.cli.report import find, rounds_of
 from zlbench.errors import ExitCode
 from zlbench.lane_state import LaneState, Phase
+from zlbench.report.model import Metric
 from zlbench.report.read import REPEAT
 
 
@@ -39,8 +40,9 @@ def run(app: App) -> ExitCode:
             app.result(line)
         if screen and record.step("screen").state is not StepState.FINISHED:
             app.result(f"  screen: {screen['done']}/{screen['total']} cells")
+    noun = "lane" if (store.read_json(rounds / REPEAT) or {}).get("metric") == Metric.COMPILE.value else "card"
     for lane in lanes:
-        app.result(f"  {lane.line()}")
+        app.result(f"  {lane.line(noun=noun)}")
     if not alive and _unfinished(record, lanes):
         name = "campaign" if record is not None else "ab_repeat"
         app.result(f"go on:  {app.hint(name, '--resume', str(_relative(root, app.cwd)))}")
