@@ -40,3 +40,30 @@ def test_the_hint_of_an_older_screen_that_was_gone_on_with_names_it(project: Toy
     again = project.run("screen", "--resume", str(older))
     assert hint(again) == ["diff", "toy", "--screen", str(older.relative_to(project.root))]
     assert project.run(*hint(again)).code == 0
+
+
+def test_diff_says_where_it_looked_and_takes_a_directory_as_compare_does(project: ToyProject) -> None:
+    assert project.run("screen", "toy").code == 0
+    older = project.screen
+    assert project.run("screen", "other").code == 0
+    newer = project.screens()[-1]
+    missed = project.run("diff", "toy")
+    assert missed.code == 2
+    assert f"no operator named toy in {newer}, the newest screen. Known: other." in missed.err
+    assert "Another screen: --screen DIR" in missed.err
+    wanted = project.run("diff", "toy", "--screen", str(older)).out
+    assert "toy: 2 kernels changed" in wanted
+    folder = str(older.relative_to(project.root))
+    for words in ([folder], [folder, "toy"], [f"{folder}/toy"], [f"{folder}/"]):
+        assert project.run("diff", *words).out == wanted
+    for words in ([folder, str(newer)], [folder, "--screen", str(newer)]):
+        assert "one screen, several are named" in project.run("diff", *words).err
+
+
+def test_the_folders_of_several_targets_are_named_as_targets_are(project: ToyProject) -> None:
+    assert project.run("screen", "toy", "--quick", "--target", "cuda:80,cuda:90").code == 0
+    both = project.run("diff", "toy").out
+    assert [line.partition(":")[0] for line in both.splitlines() if "changed," in line] == ["toy@cuda", "toy@cuda"]
+    assert "toy@cuda:80: " in both
+    assert project.run("diff", "toy@cuda:90").out == project.run("diff", "toy@cuda-90").out in both
+    assert "toy@cuda:80, toy@cuda:90." in project.run("diff", "toyy").err

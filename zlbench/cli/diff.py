@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from zlbench import store
 from zlbench.cli.app import App
-from zlbench.cli.find import find_screen
+from zlbench.cli.find import CAMPAIGN, find_screen
 from zlbench.errors import ExitCode, UsageError
 from zlbench.ir.diff import unified_diff
 from zlbench.ir.fingerprint import fingerprint_dir
 from zlbench.judge import read_index
 from zlbench.nearest import unknown
+from zlbench.settings import SourceKind
 from zlbench.text import plural
 
 
 def run(app: App) -> ExitCode:
     """Print the difference of every changed kernel, each distinct one once."""
-    root = find_screen(app, app.resolved.path("screen"))
+    given, words = _screen_among(app, app.resolved.texts("ops"))
+    root = find_screen(app, given)
     plan: dict[str, Any] = store.read_json(root / "plan.json") or {}
     stamps = (*plan.get("axis", {}).get("stamps", ()), *app.resolved.texts("stamps"))
     pairs = {path.parent.name: path.parent for path in sorted(root.glob("*/A"))}
-    wanted = app.resolved.texts("ops") or tuple(pairs)
     found = []
-    for word in wanted:
-        matching = [name for name in pairs if name == word or name.partition("@")[0] == word]
+    for word in words or tuple(pairs):
+        matching = [name for name in pairs if word in (name, name.partition("@")[0], _shown(name))]
         if not matching:
-            raise UsageError(unknown("operator", word, pairs, where=f"in {root}"), hint="See its screen.tsv.")
+            newest = "" if given is not None else ", the newest screen"
+            raise UsageError(
+                unknown("operator", word, map(_shown, pairs), where=f"in {root}{newest}"),
+                hint="Another screen: --screen DIR, or its directory among the operators.",
+            )
         found += matching
     shown = [_Pair(op=name, path=pairs[name], stamps=stamps) for name in found]
     if app.resolved.flag("json"):
@@ -37,6 +43,30 @@ def run(app: App) -> ExitCode:
         for line in pair.lines():
             app.result(line)
     return ExitCode.OK
+
+
+def _screen_among(app: App, words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
+    """The screen that was named, by --screen or by its directory as `compare` takes it; and the operators."""
+    given = app.resolved.path("screen")
+    screens = [word for word in words if _is_screen(app.cwd / word)]
+    pairs = [word for word in words if "/" in word and word not in screens and _is_screen((app.cwd / word).parent)]
+    folders = dict.fromkeys([*screens, *(str(Path(word).parent) for word in pairs)])
+    if not folders:
+        return given, tuple(words)
+    if len(folders) > 1 or app.resolved.source("screen").kind is SourceKind.COMMAND_LINE:
+        raise UsageError("diff looks into one screen, several are named", hint="Drop all but one.")
+    rest = tuple(Path(word).name if word in pairs else word for word in words if word not in screens)
+    return Path(next(iter(folders))), rest
+
+
+def _is_screen(path: Path) -> bool:
+    return (path / "screen.tsv").is_file() or (path / CAMPAIGN).is_file()
+
+
+def _shown(directory: str) -> str:
+    """``mm`` as it is, and ``mm@cuda:80`` of the folder of one target."""
+    op, at, target = directory.partition("@")
+    return f"{op}{at}{target.replace('-', ':', 1)}"
 
 
 class _Side:
@@ -81,7 +111,7 @@ class _Pair:
 
     def lines(self) -> list[str]:
         """The text for one operator."""
-        lines = [f"{self.op}: {plural(len(self.changed), 'kernel')} changed, {len(self.equal)} equal", ""]
+        lines = [f"{_shown(self.op)}: {plural(len(self.changed), 'kernel')} changed, {len(self.equal)} equal", ""]
         for name in self.changed:
             others = len(self.a.kernels[name].files) - 1
             also = f"   (the same in {plural(others, 'other row')})" if others else ""
