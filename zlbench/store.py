@@ -120,11 +120,18 @@ def hold(root: Path) -> Iterator[None]:
                     hint="Wait for its end, or start a new run.",
                 )
             time.sleep(_PATIENCE_S / 10)
-        with suppress(OSError):  # for people alone; a full disk keeps nobody from having it
-            stream.truncate(0)
-            stream.write(f"{os.getpid()}\n")
-            stream.flush()
-        yield
+        _name_holder(stream, f"{os.getpid()}\n")
+        try:
+            yield
+        finally:
+            _name_holder(stream, "")
+
+
+def _name_holder(stream: IO[str], text: str) -> None:
+    with suppress(OSError):  # for people alone; a full disk keeps nobody from having it
+        stream.truncate(0)
+        stream.write(text)
+        stream.flush()
 
 
 def _holder(stream: IO[str]) -> str:

@@ -38,7 +38,9 @@ class Follower:
         self._show = show
         self._said: set[str] = set()
         self._status, self._pairs = Table.status(folder), Table.pairs(folder)
-        self._took: list[float] = []
+        self._begun = time.monotonic()
+        self._ended = 0
+        """Cells that ended in this process."""
         self._planned: dict[str, float] = {
             piece.directory: piece.seconds / (2 * plan.schedule.rounds) for piece in lane.ops
         }
@@ -80,7 +82,7 @@ class Follower:
         self._status.put(line)
         if outcome.kept:
             self._done.add(spec.cell)
-        self._took.append(outcome.elapsed_s)
+        self._ended += 1
         self._expected += self._planned.get(directory, 0.0)
         self.state = replace(self.state, op="", round=None, side="", started=None)
         self._write()
@@ -159,13 +161,20 @@ class Follower:
         self._show(self.state)
 
     def _left_s(self) -> float | None:
-        """By the plan's seconds, corrected by what cells took now; by their mean where the plan has none."""
-        if not self._took:
+        """By the plan's seconds, corrected by the time that cells took now, all that is between them included.
+
+        By their mean where the plan has no seconds.
+        """
+        if not self._ended:
             return None
+        took = time.monotonic() - self._begun
         left = self.state.total - len(self._done)
-        mean = sum(self._took) / len(self._took)
         if not self._expected:
-            return round(left * mean, 1)
-        wanted = sum(self._planned.values()) * 2 * self._plan.schedule.rounds
+            return round(left * took / self._ended, 1)
+        cells = 2 * self._plan.schedule.rounds
+        wanted = sum(self._planned.values()) * cells
         done = sum(self._planned.get(cell.rpartition("/")[0], 0.0) for cell in self._done)
-        return round(max(0.0, wanted - done) * sum(self._took) / self._expected, 1)
+        # Cells that are left out of the plan by now (settled, dead, failed) are taken for such as are left.
+        unplanned = cells * len(self._lane.ops) - len(self._done)
+        part = left / unplanned if unplanned else 0.0
+        return round(max(0.0, wanted - done) * part * took / self._expected, 1)
