@@ -67,6 +67,12 @@ def test_plugins_are_found_by_every_name_that_pytest_takes(project: ToyProject) 
     assert "toy plugin was here" in next(project.runs.glob("toy_*/run.log")).read_text()
 
 
+@pytest.mark.parametrize("words", [("screen", "toy"), ("run", "toy"), ("screen", "--list")])
+def test_a_suite_that_a_variable_names_is_told_by_the_variable(project: ToyProject, words: tuple[str, ...]) -> None:
+    ended = project.run(*words, env={"FLAGGEMS_DIR": "/nonexistent"})
+    refused(ended, 3, "check=suite-directory", "no suite directory /nonexistent (environment FLAGGEMS_DIR).")
+
+
 def test_a_missing_wheel_has_one_exit_code(project: ToyProject) -> None:
     wheel = "gone-1.0-py3-none-any.whl"
     refused(project.run("screen", "toy", "--b", wheel), 3, "PREFLIGHT_FAILED check=build-source", wheel, "not exist")

@@ -134,6 +134,12 @@ def test_a_variable_that_is_set_and_not_read_is_said_aloud(tmp_path: Path) -> No
     assert {name for option in OPTIONS for name in option.env} <= set(PREDECESSOR_VARIABLES)
 
 
+@pytest.mark.parametrize("command", ["rescore", "compare", "diff", "report", "status"])
+def test_what_a_shell_exports_for_measuring_is_no_news_where_nothing_is_measured(tmp_path: Path, command: str) -> None:
+    env = {"FLAGGEMS_DIR": "/x/FlagGems", "DTYPES": "float16", "ZL_DEVICE": "1"}
+    assert resolve(command, [], env=env, project=load_project(tmp_path, {})).notes == ()
+
+
 # ---- the command line
 
 

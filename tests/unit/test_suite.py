@@ -20,7 +20,7 @@ from zlbench.suite import (
     resolve_operators,
     safe_dirname,
 )
-from zlbench.suite.provider import content_hash, suite_commit
+from zlbench.suite.provider import PREFIXES, WHERE, content_hash, suite_commit
 
 FILES = {
     "conftest.py": "",
@@ -256,6 +256,14 @@ def test_what_cannot_be_meant_is_refused_with_a_reason(inventory: Inventory, wor
     with pytest.raises(UsageError) as caught:
         resolve(inventory, word)
     assert said in caught.value.message
+
+
+def test_a_prefix_without_its_checkout_says_what_it_is(inventory: Inventory) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolve(inventory, "vllm:softmax")
+    assert "flagos-ai/FlagGems-vllm" in caught.value.hint
+    assert "--suite DIR" in caught.value.hint
+    assert set(PREFIXES.values()) == set(WHERE)
 
 
 def test_a_prefix_chooses_the_suite(tmp_path: Path, inventory: Inventory) -> None:

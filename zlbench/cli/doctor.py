@@ -101,7 +101,8 @@ def _packages(pythonpath: str) -> set[str]:
 
 def _suite(app: App) -> list[Check]:
     try:
-        provider = find_provider(app.resolved.text("suite"), cwd=app.cwd)
+        given = str(app.resolved.source("suite"))
+        provider = find_provider(app.resolved.text("suite"), cwd=app.cwd, given=given)
         names = read_inventory(provider, cache=app.home / f"inventory-{provider.name}.json").names()
     except ZlbenchError as error:
         return [Check(name="suite", ok=False, found=error.message, advice=error.hint)]

@@ -12,7 +12,7 @@ from zlbench.text import columns, plural
 
 def list_operators(app: App) -> ExitCode:
     """Print every operator with its file and test function."""
-    provider = find_provider(app.resolved.text("suite"), cwd=app.cwd)
+    provider = find_provider(app.resolved.text("suite"), cwd=app.cwd, given=str(app.resolved.source("suite")))
     inventory = read_inventory(provider, cache=app.home / f"inventory-{provider.name}.json")
     usual, skipped = resolve_all(inventory)
     for line in inventory.unread():

@@ -204,7 +204,7 @@ def make_request(
     Raises:
         UsageError: any of them cannot be meant; nothing has been started or written.
     """
-    provider = find_provider(resolved.text("suite"), cwd=cwd)
+    provider = find_provider(resolved.text("suite"), cwd=cwd, given=str(resolved.source("suite")))
     inventory = read_inventory(provider, cache=cache / f"inventory-{provider.name}.json")
     words = requests_of(resolved)
     if resolved.flag("all"):

@@ -11,7 +11,7 @@ from zlbench.errors import UsageError
 from .commandline import parse_words, program_of
 from .option import Arity, Option
 from .source import DEFAULT, Source, SourceKind
-from .table import BY_NAME, PREDECESSOR_VARIABLES, options_of
+from .table import BY_NAME, MEASURE, PREDECESSOR_VARIABLES, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -140,7 +140,13 @@ def _parse(option: Option, words: tuple[str, ...], source: Source) -> object:
 
 
 def _unread(command: str, env: Mapping[str, str]) -> Iterator[str]:
-    """Name the predecessor's variables that are set and that this command does not read."""
+    """Name the predecessor's variables that are set and that this command does not read.
+
+    Said of commands that measure, where one would expect an effect: a variable that a shell exports for them is no news
+    to a command that looks at what they left.
+    """
+    if command not in MEASURE | {"campaign"}:
+        return
     read = {name for option in options_of(command) for name in option.env} | {"OP_FILE"}
     for name in PREDECESSOR_VARIABLES:
         if env.get(name, "").strip() and name not in read:

@@ -57,8 +57,20 @@ class Provider:
         return f"suite {self.name}" if self.name == BUILTIN else f"suite {self.name} ({self.root})"
 
 
-def find_provider(suite: str, *, cwd: Path) -> Provider:
+WHERE = {
+    BUILTIN: "It comes with zlbench: leave --suite and FLAGGEMS_DIR out.",
+    "flag_gems": "It is a checkout of flagos-ai/FlagGems on GitHub: --suite DIR (or FLAGGEMS_DIR).",
+    "flaggems_vllm": "That is FlagGems' operators for vLLM, a checkout of its own, flagos-ai/FlagGems-vllm on GitHub: "
+    "--suite DIR (or FLAGGEMS_DIR).",
+}
+"""How one gets a suite that a prefix asks for."""
+
+
+def find_provider(suite: str, *, cwd: Path, given: str = "") -> Provider:
     """Return the suite that a word or a directory names.
+
+    Args:
+        given: where the word comes from, for messages.
 
     Raises:
         PreflightError: ``check=suite-directory``, with what was found and what is missing.
@@ -72,7 +84,8 @@ def find_provider(suite: str, *, cwd: Path) -> Provider:
         wanted = (
             "set FLAGGEMS_DIR or --suite to a checkout" if suite in PREFIXES else "--suite is builtin or a checkout"
         )
-        raise PreflightError(f"no suite directory {root}.{known}", check="suite-directory", hint=f"{wanted}.")
+        place = f" ({given})" if given else ""
+        raise PreflightError(f"no suite directory {root}{place}.{known}", check="suite-directory", hint=f"{wanted}.")
     return _recognise(root)
 
 

@@ -13,7 +13,7 @@ from zlbench.settings.parsers import DTYPE_ALIASES, DTYPES
 from zlbench.settings.parsers import dtypes as parse_dtypes
 
 from .names import check_request
-from .provider import PREFIXES
+from .provider import PREFIXES, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -130,7 +130,7 @@ def _choose_suite(request: str, indexes: Sequence[_Index]) -> tuple[_Index, str]
     given = ", ".join(index.inventory.provider.name for index in indexes)
     raise UsageError(
         f"{_shown(request)} asks for suite {wanted}, this run has suite {given}",
-        hint="Give its checkout: --suite DIR (or FLAGGEMS_DIR).",
+        hint=WHERE[wanted],
     )
 
 
