@@ -56,6 +56,12 @@ def register(root: Path) -> None:
         session.install(*nox.project.dependency_groups(pyproject, "types"))
         session.run("mypy")
 
+    @nox.session(tags=["develop"], default=False)
+    def docs(session: nox.Session) -> None:
+        """Write the reference pages that follow from the code; with --check only say which are out of date."""
+        session.install("pyyaml>=6", "tomli>=2; python_version<'3.11'")
+        session.run("python", "docs/generate.py", *session.posargs)
+
 
 def _builds(session: nox.Session, root: Path) -> list[Manifest]:
     """Environments of the default pair, shared with ``nox -s screen``."""
