@@ -183,7 +183,7 @@ def _breakdown(counts: Mapping[str, int]) -> str:
 def _legend(comparison: Comparison, *, several: bool) -> list[str]:
     _, legend = folded([pair.row.label for pair in comparison.rows])
     of = f" of {comparison.op}" if several else ""
-    return _wrapped(f"input of every row{of}: {legend}") if legend else []
+    return _wrapped(f"every row{of}: {legend}") if legend else []
 
 
 def _row_table(comparisons: Sequence[Comparison]) -> list[str]:

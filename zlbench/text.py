@@ -11,9 +11,6 @@ from typing import TextIO
 
 _ASCII = str.maketrans({"→": "->", "·": "-", "…": "...", "−": "-", "±": "+-", "×": "x", "µ": "u", "✓": "ok"})
 
-_HERE = "*"
-"""Stands in the line above the table for what its column shows."""
-
 
 def columns(
     head: Sequence[str],
@@ -42,27 +39,21 @@ def columns(
 
 
 def folded(labels: Sequence[str]) -> tuple[list[str], str]:
-    """Take the words that are the same in every label out of them: ``* 0.1 causal=True`` says where they stood.
+    """Take the words ``name=value`` that are the same in every label out of them, and return them as well.
 
-    A row without a label (its inputs could not be made) counts for nothing. Labels of unequal length stay whole.
+    A row without a label (its inputs could not be made) counts for nothing. What has no name stays where it is: above
+    the table nobody would know what it is.
 
-    >>> folded(["64x64 0.1", "128x64 0.1"])
-    (['64x64', '128x64'], '* 0.1')
+    >>> folded(["64x64 0.1 k=5 dim=0", "128x64 0.1 k=5 dim=1"])
+    (['64x64 0.1 dim=0', '128x64 0.1 dim=1'], 'k=5')
     """
     split = [label.split(" ") for label in labels if label]
-    if len(split) < 2 or len({len(words) for words in split}) != 1:
+    if len(split) < 2:
         return list(labels), ""
-    same = [len(set(words)) == 1 for words in zip(*split, strict=True)]
-    if not any(same) or all(same):
+    same = [word for word in split[0] if "=" in word and all(word in words for words in split)]
+    if any(set(words) <= set(same) for words in split):
         return list(labels), ""
-    legend = " ".join(word if constant else _HERE for word, constant in zip(split[0], same, strict=True))
-    return [_without(label, same) for label in labels], legend
-
-
-def _without(label: str, same: Sequence[bool]) -> str:
-    if not label:
-        return ""
-    return " ".join(word for word, constant in zip(label.split(" "), same, strict=True) if not constant)
+    return [" ".join(word for word in label.split(" ") if word not in same) for label in labels], " ".join(same)
 
 
 def seconds(value: float) -> str:

@@ -127,6 +127,14 @@ def test_a_suite_file_that_cannot_be_read_does_not_vanish(project: ToyProject) -
     refused(project.run("run", "--all", "--quick"), 6, said)
 
 
+def test_a_run_that_failed_says_nothing_of_costs_that_nobody_knows(project: ToyProject) -> None:
+    project.trouble({"op": "toy", "at": "call", "do": "segv"})
+    ended = project.run("run", "toy", "--quick")
+    assert ended.code == 6, ended.text
+    assert "\n0 kernels\n" in ended.out
+    assert "?" not in ended.out
+
+
 HOSTILE = ("../../etc/passwd", "$(touch pwned)", "`touch pwned`", "toy;touch pwned", "/", "..", "x" * 400)
 
 

@@ -65,6 +65,7 @@ def test_a_card_that_is_not_there_is_said_once(project: ToyProject, command: str
     assert "a torch without a device: give one that has it, --" in ended.err
     assert "--backend compile" in ended.err
     assert project.journal() == []
+    assert list(project.runs.glob(".work_*")) == []
 
 
 @pytest.mark.parametrize("command", ["screen", "run"])

@@ -18,7 +18,7 @@ def row_lines(spec: CellSpec, rows: Sequence[Mapping[str, Any]], *, paint: Paint
         return [*lines, "no row was measured"]
     labels, legend = folded([str(row.get("label") or "") for row in rows])
     if legend:
-        lines.append(f"input of every row: {legend}")
+        lines.append(f"every row: {legend}")
     shown = [name for name, key in _TIMES if any(row.get(key) for row in rows)]
     if any(row.get("timer", spec.timer) != spec.timer for row in rows):
         shown.append("timer")

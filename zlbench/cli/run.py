@@ -17,7 +17,7 @@ from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish, show_log
 from zlbench.cli.rows import row_lines
 from zlbench.cost_table import Cost, side_totals
-from zlbench.errors import ExitCode
+from zlbench.errors import ExitCode, ZlbenchError
 from zlbench.measure.prepare import Prepared, make_work_dir, prepare, tidy_work_dir, worker_specs
 from zlbench.measure.progress import progress_line
 from zlbench.measure.request import Request, make_cells, make_request
@@ -97,6 +97,10 @@ def _measure(app: App, request: Request, prepared: Prepared) -> list[Finished]:
         runner.run([warm.before(spec, _selection(request, spec)) for spec in cells])
         for line in runner.coster.notes:
             app.talk(line)
+    except ZlbenchError as error:
+        if error.log is None:  # it names no worker's log
+            shutil.rmtree(work, ignore_errors=True)
+        raise
     except KeyboardInterrupt:
         app.talk(f"interrupted: {len(done)} of {plural(len(cells), 'operator')} finished, kept in {app.runs}")
         shutil.rmtree(work, ignore_errors=True)
@@ -130,10 +134,8 @@ def _show(app: App, done: list[Finished]) -> None:
         for line in row_lines(item.spec, read_json_lines(path / "rows.jsonl"), paint=app.paint):
             app.result(line)
         totals = side_totals(path)
-        costs = [(cost.value, "?" if totals[cost] is None else str(totals[cost])) for cost in Cost]
-        app.result(
-            f"{plural(item.outcome.kernels, 'kernel')} · {' · '.join(f'{name} {value}' for name, value in costs)}"
-        )
+        costs = [f"{cost.value} {totals[cost]}" for cost in Cost if totals[cost] is not None]
+        app.result(" · ".join([plural(item.outcome.kernels, "kernel"), *costs]))
         for line in tuning.choice_lines(tuning.read_choices(path)):
             app.result(line)
         if item.outcome.state is not CellState.OK:
