@@ -321,3 +321,49 @@ def test_a_program_that_starts_none_is_ended_at_its_deadline(tmp_path: Path) -> 
         )
     )  # fmt: skip
     assert (outcome.timed_out, outcome.signal) == (True, signal.SIGKILL)
+
+
+def test_what_a_child_says_can_go_where_ours_goes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code = "import sys; print('result'); print('talk', file=sys.stderr); sys.exit(3)"
+    outcome = run(command(code, tmp_path, passed_on=1))
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (3, "", "")
+    assert capfd.readouterr() == ("result\n", "talk\n")
+    run(command(code, tmp_path, passed_on=2))
+    assert capfd.readouterr() == ("", "result\ntalk\n")
+
+
+def test_an_interrupted_driver_waits_for_a_child_that_has_to_end_others(tmp_path: Path) -> None:
+    (tmp_path / "child.py").write_text(
+        textwrap.dedent("""
+            import signal, sys, time
+            from pathlib import Path
+
+            def end(*_):
+                time.sleep(4)
+                Path("ended").touch()
+                sys.exit(0)
+
+            signal.signal(signal.SIGTERM, end)
+            Path("ready").touch()
+            time.sleep(60)
+        """)
+    )
+    driver = """
+        import os, signal, sys, threading, time
+        from pathlib import Path
+        from zlbench.process import Command, run
+
+        def interrupt():
+            while not Path("ready").exists():
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        try:
+            run(Command(argv=(sys.executable, "child.py"), env=dict(os.environ), cwd=Path("."), interrupt_grace_s=15))
+        except KeyboardInterrupt:
+            Path("interrupted").touch()
+    """
+    run(command(driver, tmp_path, timeout_s=40.0))
+    assert (tmp_path / "ended").exists(), "after 4 s, which is more than others get"
+    assert (tmp_path / "interrupted").exists()

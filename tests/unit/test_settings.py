@@ -75,6 +75,20 @@ def test_the_strongest_source_wins_and_is_remembered(tmp_path: Path, present: tu
     assert (resolved.value("level"), str(resolved.source("level"))) == expected
 
 
+@pytest.mark.parametrize(
+    ("argv", "value"), [([], None), (["--resume"], Path("newest")), (["--resume", "runs/x"], Path("runs/x"))]
+)
+def test_an_option_with_or_without_a_word(tmp_path: Path, argv: list[str], value: Path | None) -> None:
+    assert screen(tmp_path, *argv).path("resume") == value
+    assert screen(tmp_path, *argv, "--quick").flag("quick")
+
+
+def test_a_campaign_takes_the_options_of_its_steps_and_no_directory_of_theirs() -> None:
+    steps = {"screen", "partition", "ab_repeat", "report"}
+    missing = {option.name for option in OPTIONS if option.commands & steps and "campaign" not in option.commands}
+    assert missing == {"of", "from_screen", "screen", "root"}
+
+
 def test_an_empty_variable_is_unset(tmp_path: Path) -> None:
     assert screen(tmp_path, env={"CELL_TIMEOUT": "  "}).source("cell_timeout").kind is SourceKind.DEFAULT
 

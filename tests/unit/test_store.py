@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
+import threading
 from datetime import datetime
 from pathlib import Path
 
@@ -148,3 +150,30 @@ def test_the_newest_run_is_the_one_started_last_that_holds_the_file(tmp_path: Pa
         os.utime(tmp_path / name, (second, second))
     assert store.newest(tmp_path, "screen", having="plan.json") == tmp_path / f"{day}-120001-10"
     assert store.newest(tmp_path / "absent", "screen", having="plan.json") is None
+
+
+def test_who_asks_whether_a_directory_is_held_keeps_nobody_out(tmp_path: Path) -> None:
+    assert not store.is_held(tmp_path)
+    with store.hold(tmp_path):
+        assert store.is_held(tmp_path)
+    assert not store.is_held(tmp_path)
+    with (tmp_path / ".lock").open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        threading.Timer(0.1, lambda: fcntl.flock(asking, fcntl.LOCK_UN)).start()
+        with store.hold(tmp_path):
+            assert store.is_held(tmp_path)
+
+
+def test_the_newest_of_several_kinds_goes_by_the_time_in_the_name(tmp_path: Path) -> None:
+    kinds = {"screen": "screen.tsv", "campaign": "screen/screen.tsv"}
+    for name, file in (
+        ("screen_20261129-120001", "screen.tsv"), ("campaign_20261129-120000", "screen/screen.tsv"),
+        ("campaign_20261129-120005", "campaign.json"),
+    ):  # fmt: skip
+        (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / file).touch()
+    assert store.newest_of(tmp_path, kinds) == tmp_path / "screen_20261129-120001"
+    (tmp_path / "campaign_20261129-120001" / "screen").mkdir(parents=True)
+    (tmp_path / "campaign_20261129-120001" / "screen" / "screen.tsv").touch()
+    assert store.newest_of(tmp_path, kinds) == tmp_path / "campaign_20261129-120001"
+    assert store.newest_of(tmp_path, {"repeat": "repeat.json"}) is None
