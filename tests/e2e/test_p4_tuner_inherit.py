@@ -227,9 +227,10 @@ def test_without_autotune_a_screen_is_refused_and_neither_plugin_is_loaded(proje
 
 def test_a_run_that_dies_leaves_its_choices(project: TunedProject) -> None:
     project.toy.trouble({"do": "segv", "at": "call", "op": "stock", "dtype": "float16", "shape": 2})
-    ended = project.run("run", "stock", "--build", "x")
+    ended = project.run("run", "stock", "--build", "x", GEMS_VENDOR="Other")
     assert ended.code == 6
     (run,) = project.toy.runs.glob("stock_*")
+    assert data(run / "run_identity.json")["vendor"] == "other"
     assert blocks(records(run)) == [64]
     b = project.measured("stock", "--build", "x", "--replay-from", str(run), code=6)
     assert [line["outcome"] for line in replayed(b)] == ["hit"]

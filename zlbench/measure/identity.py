@@ -19,9 +19,9 @@ from zlbench.caliber import Caliber
 from zlbench.cells import CellSpec, read_json_lines
 from zlbench.errors import PreflightError
 from zlbench.identity import RunIdentity
-from zlbench.measure.ambient import AABS, AABS_DEFAULT
+from zlbench.measure.ambient import AABS, AABS_DEFAULT, VENDOR_VARIABLES
 from zlbench.measure.cardwatch import CARD
-from zlbench.measure.prepare import forced_pairing
+from zlbench.measure.prepare import forced_pairing, with_vendor
 from zlbench.measure.request import SEED, Request
 from zlbench.process import Command, run
 from zlbench.shapes import shapes_hash
@@ -160,6 +160,11 @@ def _aabs(request: Request, spec: CellSpec) -> str | None:
     return dict(item.split("=", 1) for item in spec.environment).get(AABS, AABS_DEFAULT)
 
 
+def _vendor_asked_for(request: Request) -> str | None:
+    """The vendor that a process which did not come to say was given."""
+    return with_vendor(os.environ, request.backend).get(VENDOR_VARIABLES[0]) if request.backend.vendor else None
+
+
 def _cards_beside(cell_dir: Path, device: DeviceFacts) -> tuple[str, ...]:
     """Other cards that timed configs of this operator side by side with this one."""
     meta: Mapping[str, Any] = store.read_json(cell_dir / tuning.META) or {}
@@ -185,7 +190,7 @@ def write_identity(request: Request, spec: CellSpec, side: Side, manifest: Manif
         build=manifest.fingerprint(),
         switches=dict(side.switches),
         provider=request.provider.name,
-        vendor=process.get("vendor") or request.backend.vendor or None,
+        vendor=process.get("vendor") or _vendor_asked_for(request),
         device_uuid=device.uuid,
         device_name=device.name,
         card_settings=device.settings,
