@@ -135,6 +135,24 @@ def test_a_run_that_failed_says_nothing_of_costs_that_nobody_knows(project: ToyP
     assert "?" not in ended.out
 
 
+def test_a_list_has_the_names_that_can_be_given_and_no_wide_gaps(project: ToyProject) -> None:
+    long = "test_" + "a" * 90
+    (project.suite / "benchmark" / "test_named.py").write_text(
+        "import pytest\nfrom benchmark.base import Benchmark\n@pytest.mark.nick\n@pytest.mark.named\n"
+        "def test_named():\n    Benchmark('named')\n"
+        f"@pytest.mark.skip(reason='old')\ndef {long}():\n    Benchmark('gone')\n"
+    )
+    listed = project.run("screen", "--list").out.splitlines()
+    (named,) = [line.split() for line in listed if "::test_named" in line]
+    assert named[1] == "test_named.py::test_named"
+    assert "nick" in named[2:] or named[0] == "nick"
+    (gone,) = [line for line in listed if long in line]
+    assert gone.endswith("  always skipped: old")
+    assert max(len(line) for line in listed if line != gone) < 100
+    given = project.run("run", "named", "nick", named[1], "--dry-run")
+    assert given.code == 0, given.text
+
+
 HOSTILE = ("../../etc/passwd", "$(touch pwned)", "`touch pwned`", "toy;touch pwned", "/", "..", "x" * 400)
 
 
