@@ -283,6 +283,11 @@ def test_a_forced_pairing_stays_with_its_numbers(project: TunedProject) -> None:
     refused = project.run("run", "entry", "--build", "x")
     assert refused.code == 3
     assert "check=suite-suits-compiler" in refused.err
+    compiled = project.toy.run("screen", "toy", "--quick", "--backend", "compile")
+    (note,) = [line for line in compiled.err.splitlines() if "not measured" in line]
+    assert note.startswith(
+        "note: suite directory can be compiled, not measured, on side A (triton 3.6.0) and side B (tri"
+    )
     a = project.measured("entry", "--build", "x", "--force-pairing")
     b = project.measured("entry", "--build", "y", "--force-pairing", "--replay-from", str(a))
     assert "libentry.py" in data(a / "run_identity.json")["forced_pairing"]

@@ -81,12 +81,13 @@ def prepare(
 
 def _require_suited(request: Request, manifests: Mapping[str, Manifest], log: Callable[[str], None]) -> None:
     """A suite that calls kernels of this Triton with wrong arguments is not measured; compiling launches nothing."""
+    untouched = []
     for label, manifest in manifests.items():
         problem = unsuited(request.provider, manifest.triton_version)
         if problem is None:
             continue
         if request.backend.deviceless:
-            log(f"note: side {label}: {problem}. Nothing is launched here, so IR and costs are not touched.")
+            untouched.append(f"side {label} (triton {manifest.triton_version})")
         elif not request.resolved.flag("force_pairing"):
             raise PreflightError(
                 f"side {label}: {problem}",
@@ -96,6 +97,9 @@ def _require_suited(request: Request, manifests: Mapping[str, Manifest], log: Ca
             )
         else:
             log(f"note: side {label}: {problem}. Measured all the same (--force-pairing).")
+    if untouched:
+        log(f"note: suite {request.provider.name} can be compiled, not measured, on {' and '.join(untouched)}: "
+            "explain suite-suits-compiler")  # fmt: skip
 
 
 FORCED = "FORCED_PAIRING"
