@@ -64,7 +64,9 @@ def test_the_vendor_is_named_before_the_suite_is_imported(backend: str, variable
 def test_the_card_is_described_by_the_device_module_of_its_family(tmp_path: Path) -> None:
     cards = FakeCards(tmp_path / "cards", count=3)
     code = "print(json.dumps(device.facts(context.current())['device']))"
-    variables = {"PYTHONPATH": cards.pythonpath(), "FAKECARD_VISIBLE_DEVICES": "2"}
+    variables = {
+        "PYTHONPATH": cards.pythonpath(), "FAKECARD_VISIBLE_DEVICES": "2", "FAKECARD_DEVICE_ORDER": "TOOL",
+    }  # fmt: skip
     found = json.loads(in_plugin(code, "fakecard", "direct", **variables))
     assert (found["name"], found["uuid"]) == (NAME, uuid(2))
     cards.remove()

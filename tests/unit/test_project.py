@@ -152,6 +152,7 @@ def test_a_checkout_that_cannot_be_written_is_one_message(capsys: pytest.Capture
 ENVIRONMENT = re.compile(
     r"(?:ZL|ZLBENCH|TRITON|PIP|PYTHON|PYTEST|NOX|GIT|CUDA|HIP|GEMS|FLAGGEMS|FLAGTREE|OMP|DEBIAN|DISABLE)_\w+"
     r"|VIRTUAL_ENV|NO_COLOR|FORCE_COLOR|BLOCK_SIZE_M|PPU_SDK|PYTORCH_\w+"
+    r"|(?:NVIDIA|TORCH)_\w+|PRECISION_MODE|USE_C_EXTENSION|OFF_ASYNC"
 )
 
 
