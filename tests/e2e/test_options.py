@@ -68,6 +68,18 @@ def test_a_card_that_is_not_there_is_said_once(project: ToyProject, command: str
     assert list(project.runs.glob(".work_*")) == []
 
 
+@pytest.mark.parametrize(("command", "sides"), [("screen", "A and B"), ("run", "A")])
+def test_what_one_waits_for_is_said_once(project: ToyProject, command: str, sides: str) -> None:
+    ended = project.run(command, "toy", "other", "--quick")
+    before, said, after = ended.err.partition(f"starting {sides}: importing torch, triton and toygems\n")
+    assert said
+    assert "[1/" in after
+    assert "[1/" not in before
+    assert "starting" not in before + after
+    if command == "screen":
+        assert "starting" not in project.run("screen", "--resume").err  # nothing is left to start
+
+
 @pytest.mark.parametrize("command", ["screen", "run"])
 def test_debug_shows_the_log_of_what_failed(project: ToyProject, command: str) -> None:
     project.trouble({"op": "toy", "dtype": "float16", "shape": 2, "at": "call", "do": "segv"})

@@ -28,6 +28,8 @@ from zlbench.measure.prepare import FORCED, Prepared, forced_pairing
 from zlbench.measure.replays import still_replays
 from zlbench.measure.request import Request
 from zlbench.process import terminable
+from zlbench.suite.provider import BUILTIN
+from zlbench.text import in_words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +48,7 @@ class CellRunner:
         on_finished: told of every finished cell, in the order in which they end, in the main thread.
         on_begin: told of a cell right before it is started and its directory is emptied.
         on_tick: called at least twice a second while cells run.
-        on_note: told what people must know of the card before the first cell.
+        on_note: told what people must know before the first cell: of the card, and what they wait for.
         on_ended: told of a cell whose process has ended, before its files are read; returns it as it was asked for.
     """
 
@@ -59,7 +61,7 @@ class CellRunner:
         self._request = request
         self._prepared = prepared
         self._on_finished, self._on_begin, self._on_tick = on_finished, on_begin, on_tick
-        self._on_ended = on_ended
+        self._on_ended, self._on_note = on_ended, on_note
         self._facts = SuiteFacts(request.provider)
         self._sides = {side.label: side for side in request.sides}
         self._engine = LocalEngine(
@@ -96,11 +98,18 @@ class CellRunner:
                 missing.append(spec)
         directory = Path(os.path.commonpath([spec.out_dir for spec in missing])) if missing else None
         with self.session(directory):
+            self._say_imports({spec.side for spec in missing})
             suspects = self._run_cells(missing, self._jobs)
             # Alone, whoever kills its worker is found, and the others get their rows.
             self._run_cells(suspects, 1)
         keep = any(spec.keep_binaries for spec in planned)
         self.coster.add([Path(spec.out_dir) for spec in planned], keep_binaries=keep)
+
+    def _say_imports(self, sides: set[str]) -> None:
+        """Say why nothing is seen for a while: a suite of hundreds of operators takes ten seconds or more to import."""
+        package = self._request.provider.package
+        if sides and (self._request.provider.name != BUILTIN or not self._request.backend.deviceless):
+            self._on_note(f"starting {in_words(sorted(sides))}: importing torch, triton and {package}")
 
     @contextmanager
     def session(self, directory: Path | None) -> Iterator[None]:
