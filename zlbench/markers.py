@@ -350,7 +350,7 @@ _CAUSES: dict[str, _Entry] = {
         "A direct time holds launch overhead: the pair is not compared.",
         "Where it comes back in every try, the row cannot be captured on that side: --cudagraph 0 for both."),
     "PAIR_FOREIGN_PROCESS": (
-        "Somebody else's process was on the card while a side was measured, or kept the host busy with no device.",
+        "Somebody else's process was on the card while a side was measured.",
         "That side shared what it was measured on: the pair is not compared, whatever it measured.",
         "The line names who. Measure once the card is free; telemetry.tsv has them by time."),
     "PAIR_THROTTLED": (

@@ -280,6 +280,28 @@ def test_settled_rows_are_dropped_and_not_lost(bench: Bench) -> None:
     assert len(cells_in_time(bench.root)) == 8
 
 
+def test_rows_without_a_valid_pair_are_not_settled(bench: Bench) -> None:
+    bench.project.trouble({"compiler": "y", "at": "call", "do": "busy"})
+    ended = bench.run("toy", "--until-settled", "--max-rounds", "5", "--retries", "0")
+    assert ended.code == 6, ended.text
+    assert len(cells_in_time(bench.root)) == 10
+    assert data(bench.root / "toy" / "settled.json")["rows"] == {}
+
+
+def test_rows_that_settle_leave_the_others_to_go_on(bench: Bench) -> None:
+    """One row fails on side B in every second cell, so that it has too few pairs at the first look."""
+    flaky = {"compiler": "y", "op": "toy", "dtype": "float16", "shape": 2, "at": "call", "do": "error_every_second"}
+    bench.project.trouble(flaky)
+    words = ("ab_repeat", "toy", "--until-settled", "--max-rounds", "6", "--backend", "fakecard")
+    ended = bench.project.run(*words, env=bench.env)
+    assert ended.code == 1, ended.text
+    settled = data(bench.root / "toy" / "settled.json")
+    assert (len(settled["rows"]), len(settled["left"])) == (9, 1)
+    assert row_names(bench.root)["toy/r5_A"] == settled["left"]
+    result = data(bench.root / "toy" / "r5_A" / "result.json")
+    assert (result["rows_ok"], result["rows_left_out"], result["rows_not_measured"]) == (1, 9, 0)
+
+
 def test_rows_of_a_shard_are_measured_and_the_others_counted_as_left_out(bench: Bench) -> None:
     assert bench.project.run("screen", "toy", "--backend", "fakecard", env=bench.env).code == 0
     rows = [row["row"] for row in lines(bench.project.screen / "toy" / "A" / "rows.jsonl")]

@@ -19,6 +19,9 @@ from zlbench.rounds.status import Table, status_line
 from zlbench.telemetry.validity import Validity
 from zlbench.text import seconds
 
+_NOTE = 400
+"""Characters of a note; who was there by the second is in telemetry.tsv."""
+
 
 class Follower:
     """Keeps a lane's tables and its state.
@@ -135,7 +138,7 @@ class Follower:
         """A pair is judged for good."""
         said = (*validity.details, *validity.notes)
         line = {"op": piece.directory, "round": number, "valid": int(validity.valid), "cause": validity.cause or "-",
-                "tries": tries, "note": "; ".join(said)}  # fmt: skip
+                "tries": tries, "note": "; ".join(said)[:_NOTE]}  # fmt: skip
         self._pairs.put(line)
         if not validity.valid:
             self.say(f"{validity.cause} {piece.label} round {number} stays invalid after {tries} tries: "

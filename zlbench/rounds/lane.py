@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zlbench import store
-from zlbench.cells import CellOutcome, CellSpec, CellState
+from zlbench.cells import CellOutcome, CellState
 from zlbench.engine.compile_rounds import finished_round
 from zlbench.judge import Verdict
 from zlbench.lane_state import Phase
@@ -26,6 +26,7 @@ from zlbench.rounds.records import FIRST_PAIR, SETTLED, cell_dir, differences, s
 from zlbench.telemetry.read import TELEMETRY as TELEMETRY_TSV
 from zlbench.telemetry.read import Summary, of_cell
 from zlbench.telemetry.validity import Bounds, Cause, CellSeen, Validity, judge
+from zlbench.text import plural
 
 MOST_FAILED = 2
 """Rounds of an operator that may fail before it is left."""
@@ -91,7 +92,7 @@ class LaneRun:
                 return
             if number in schedule.looks[:-1] and not bad:
                 rows = self._look(piece, spec, number, rows)
-                if not rows:
+                if rows is not None and not rows:
                     self._leave(piece, number, "")
                     return
 
@@ -183,34 +184,34 @@ class LaneRun:
             with store.clear_errors(spec.folder):
                 (spec.folder / FIRST_PAIR).unlink(missing_ok=True)
 
-    def _look(self, piece: Piece, spec: PairSpec, number: int, rows: Sequence[str] | None) -> tuple[str, ...]:
-        """Rows that need more rounds after this look."""
+    def _look(self, piece: Piece, spec: PairSpec, number: int, rows: Sequence[str] | None) -> Sequence[str] | None:
+        """Rows that need more rounds after this look; None for all."""
         schedule, metric = self._plan.schedule, self._plan.metric
         valid = [k for k in range(1, number + 1) if self._follower.valid(piece, k)]
         found = differences(spec.folder, valid, metric)
         settled = settle(found, looks=schedule.looks, weights=schedule.weights, now=number, rows=self._rules.rows)
-        left = tuple(row for row in found if row not in settled and (rows is None or row in rows))
-        data = {name: {"why": why.value} for name, why in settled.items()}
-        store.write_json(
-            spec.folder / SETTLED,
-            {
-                "schema_version": 1,
-                "after": number,
-                "rounds": None if left else number,
-                "rows": data,
-                "left": list(left),
-            },
+        # Also those of which no pair was valid yet. What never came to a result on both sides will not do so now.
+        known = differences(spec.folder, range(1, number + 1), metric)
+        left = [row for row in known if row not in settled and (rows is None or row in rows)]
+        data = {
+            "schema_version": 1,
+            "after": number,
+            "rounds": None if left else number,
+            "rows": {name: {"why": why.value} for name, why in settled.items()},
+            "left": left,
+        }
+        store.write_json(spec.folder / SETTLED, data)
+        self._follower.say(
+            f"{piece.label}: {plural(len(settled), 'row')} settled after round {number}, {len(left)} go on"
         )
-        self._follower.say(f"{piece.label}: {len(settled)} rows settled after round {number}, {len(left)} go on")
-        return left
+        return left if settled else rows
 
 
 def lane_bounds(metric: Metric, given: Bounds | None = None) -> Bounds:
-    """What passes for the same card, or the same quiet host."""
+    """What passes for the same card.
+
+    Compile times look at no others on the host: both sides take turns within the same seconds, so that whoever is there
+    is beside both of them, and shows as noise.
+    """
     bounds = given or Bounds()
-    return bounds if metric is Metric.COMPILE else replace(bounds, foreign_cores=None)
-
-
-def cells_of(spec: CellSpec) -> str:
-    """Name of a cell's operator directory."""
-    return spec.cell.rpartition("/")[0]
+    return replace(bounds, foreign_cores=None) if metric is Metric.COMPILE else bounds

@@ -36,12 +36,14 @@ class Bounds:
     Args:
         clock_pct: how far the median clocks of the two cells may be apart, percent of the higher one.
         samples: readings at work that a cell needs before its clocks say anything.
-        foreign_cores: processors that others may keep busy while a host is measured; None does not look at them.
+        foreign_cores: processors that others may keep busy while a host is measured; None lets all pass.
+        foreign_cores_told: of so many it is told all the same.
     """
 
     clock_pct: float = 2.0
     samples: int = 2
     foreign_cores: float | None = 0.5
+    foreign_cores_told: float = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,6 +147,9 @@ def _notes(a: CellSeen, b: CellSeen, bounds: Bounds) -> Iterable[str]:
             yield f"{side}: not observed, {cell.summary.samples} samples of which {cell.summary.busy} at work"
         elif cell.summary.foreign is None:
             yield f"{side}: whether others were there is not known"
+        beside = cell.summary.foreign_cores
+        if bounds.foreign_cores is None and beside is not None and beside > bounds.foreign_cores_told:
+            yield f"{side}: others kept {beside:.1f} processors busy"
     reasons = (set(a.summary.throttle), set(b.summary.throttle))
     for reason in sorted(reasons[0] & reasons[1]):
         yield f"{reason} on both sides"

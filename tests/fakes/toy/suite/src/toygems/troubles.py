@@ -143,6 +143,17 @@ def error(_root):
     raise RuntimeError("this operator is broken")
 
 
+def error_every_second(root):
+    """Fail in every second process."""
+    seen = root / "processes_seen"
+    pids = seen.read_text().split() if seen.exists() else []
+    if str(os.getpid()) not in pids:
+        pids.append(str(os.getpid()))
+        seen.write_text(" ".join(pids))
+    if pids.index(str(os.getpid())) % 2:
+        error(root)
+
+
 def skip(_root):
     import pytest
 
