@@ -43,6 +43,19 @@ def test_every_lane_has_its_card(bench: Bench, devices: str, cards: tuple[int, .
     assert "card 0  [1/" in ended.err, "lanes' own words come with their card"
 
 
+def test_a_partition_of_the_screen_is_used(bench: Bench) -> None:
+    assert bench.screen("toy", "other").code == 0
+    assert bench.project.run("partition", "--devices", "2,0", env=bench.env).code == 0
+    ended = bench.project.run("ab_repeat", "--rounds", "1", env=bench.env)
+    assert ended.code == 0, ended.text
+    assert f"lanes: those of {bench.project.screen / 'partition.json'}" in ended.err
+    plan = data(bench.root / "repeat.json")
+    assert [lane["index"] for lane in plan["lanes"]] == [2, 0]
+    named = bench.project.run("ab_repeat", "--devices", "1", "--dry-run", env=bench.env)
+    assert "lanes: those of" not in named.err
+    assert "1 lane" in named.out
+
+
 def test_lanes_have_roots_and_caches_of_their_own(bench: Bench) -> None:
     assert bench.run("toy", "other", "--rounds", "1", "--devices", "0,1").code == 0
     root = bench.root

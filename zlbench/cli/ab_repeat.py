@@ -11,17 +11,10 @@ from zlbench.cli.main import finish
 from zlbench.errors import ExitCode
 from zlbench.measure.prepare import Prepared
 from zlbench.partition_plan import Kind
-from zlbench.rounds.command import (
-    Repeated,
-    asked_request,
-    controls_of,
-    known_cards,
-    make_plan,
-    question_of,
-    root_to_resume,
-    run_repeat,
-)
+from zlbench.rounds.command import Repeated, root_to_resume, run_repeat
 from zlbench.rounds.plan import RepeatPlan
+from zlbench.rounds.planning import asked_request, controls_of, known_cards, make_plan
+from zlbench.rounds.question import question_of
 from zlbench.rounds.records import End
 from zlbench.rounds.status import MARKERS, Table
 from zlbench.screen.command import plan_data

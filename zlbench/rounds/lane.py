@@ -76,7 +76,8 @@ class LaneRun:
     def _operator(self, piece: Piece, spec: PairSpec) -> None:
         """All rounds of one operator, as many as it needs."""
         schedule = self._plan.schedule
-        rows, failed = piece.rows, 0
+        rows: Sequence[str] | None = piece.rows
+        failed = 0
         with store.clear_errors(spec.folder):
             spec.folder.mkdir(parents=True, exist_ok=True)
         for number in range(1, schedule.rounds + 1):
