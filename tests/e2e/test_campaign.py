@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.fake_card import FakeCards, uuid
 from fakes.suites import ToyProject, alive_with, data
 
 QUICK = ("--quick", "--rounds", "2", "--telemetry-interval", "0")
@@ -183,3 +184,19 @@ def test_no_campaign_and_no_rounds_are_said_so(project: ToyProject) -> None:
         assert (ended.code, "no campaign and no repeated rounds in" in ended.err) == (2, True)
         ended = project.run(command, ".")
         assert (ended.code, "holds neither repeat.json nor campaign.json" in ended.err) == (2, True)
+
+
+def test_without_cards_named_the_one_that_was_screened_on_is_measured_on(project: ToyProject, tmp_path: Path) -> None:
+    fake = FakeCards(tmp_path / "cards")
+    words = ("campaign", "toy", *QUICK, "--backend", "fakecard", "--device", "1")
+    ended = project.run(*words, env={"PYTHONPATH": fake.pythonpath()})
+    assert ended.code == 0, ended.text
+    root = campaign(project)
+    plan = data(root / "rounds" / "repeat.json")
+    assert plan["metric"] == "latency_ms"
+    assert [lane["uuid"] for lane in plan["lanes"]] == [uuid(1)]
+    assert f"--devices {uuid(1)}" in ended.err
+    assert "latency · + takes longer" in ended.out
+    assert "  card 1  finished  4/4" in project.run("status").out
+    with (root / "rows.csv").open() as stream:
+        assert {(line["unit"], line["n"]) for line in csv.DictReader(stream)} == {("ms", "2")}
