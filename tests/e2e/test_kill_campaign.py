@@ -11,7 +11,7 @@ from fakes.killing import Killed
 from fakes.suites import ToyProject
 
 WORDS = ("toy", "other", "--rounds", "2", "--telemetry-interval", "1")
-KILLS = 5
+KILLS = 4
 
 
 def test_compile_times_come_out_the_same(project: ToyProject) -> None:
