@@ -28,7 +28,7 @@ from zlbench_plugins.past import Past, read_past
 from zlbench_plugins.rates import rates, release_memory
 from zlbench_plugins.timing import lost_or_failed, measure
 
-LEFT_OUT = "LEFT_OUT"
+LEFT_OUT = "left_out"
 
 
 class RowRunner:

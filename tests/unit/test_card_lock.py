@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import contextlib
 import os
 import signal
 import stat
@@ -170,6 +171,8 @@ def test_a_child_of_the_holder_does_not_keep_it(tmp_path: Path, start: Callable[
             pass
     finally:
         os.kill(child, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):  # it has come to us where this process adopts orphans
+            os.waitpid(child, 0)
 
 
 def test_the_holder_and_its_children_may_enter_again(tmp_path: Path, start: Callable[..., Process]) -> None:
