@@ -1,7 +1,7 @@
 """Does a finished cell that replayed another one's choices still stand for what that one recorded?
 
-Side A may have to be measured again, after a crash or a time limit. It then chooses anew, and a side B that replayed the
-choices before would never be comparable with it: it is measured again too.
+Side A may have to be measured again, after a crash or a time limit. It then chooses anew, and a side B that replayed
+the choices before would never be comparable with it: it is measured again too.
 """
 
 from __future__ import annotations
