@@ -1,5 +1,5 @@
 # /// script
-# dependencies = ["nox>=2026.8.10", "pyyaml>=6", "scipy>=1.11"]
+# dependencies = ["nox>=2026.8.10", "pyyaml>=6"]
 # ///
 """nox sessions of zlbench; ``python3 noxfile.py …`` does the same on a machine without nox, and installs it first."""
 

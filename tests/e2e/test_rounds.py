@@ -63,6 +63,15 @@ def test_what_it_leaves(bench: Bench) -> None:
     assert data(root / "status.json")["exit_code"] == 0
 
 
+def test_a_root_that_was_named(bench: Bench) -> None:
+    ended = bench.run("toy", "--rounds", "1", AB_ROOT="runs/mine")
+    assert ended.code == 0, ended.text
+    root = bench.project.runs / "mine"
+    assert (root / "toy" / "r1_B" / "result.json").is_file()
+    again = bench.run("toy", "--rounds", "1", "--root", "runs/mine")
+    assert (again.code, f"{root} holds rounds already" in again.err) == (2, True), again.text
+
+
 def test_workers_stay_over_all_rounds(bench: Bench) -> None:
     """The compiler is imported once a side, whatever the number of cells."""
     package = bench.project.root / "counting"

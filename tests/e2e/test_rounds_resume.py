@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.bench_rounds import Bench, cells_in_time, results, row_names, state, table
+from fakes.bench_rounds import QUIET, Bench, cells_in_time, results, row_names, state, table
 from fakes.fake_card import FakeCards
 from fakes.suites import ToyProject, data, wait_until_gone
 
@@ -42,7 +42,7 @@ def kept(before: dict[str, tuple[int, bytes]], root: Path) -> None:
 
 
 def go_on(bench: Bench, root: Path) -> None:
-    before = results(root)
+    before = {name: found for name, found in results(root).items() if b'"state": "OK"' in found[1]}
     ended = bench.run("--resume", str(root))
     assert ended.code == 0, ended.text
     kept(before, root)
@@ -93,6 +93,24 @@ def test_an_interrupted_driver_says_how_to_go_on(bench: Bench, number: int, code
     bench.project.trouble()
     go_on(bench, bench.root)
     complete(bench.root, {"": ("other", "toy")}, 2)
+
+
+def test_a_full_disk(bench: Bench) -> None:
+    bench.project.trouble({"op": "toy", "compiler": "y", "at": "call", "do": "disk_full"})
+    ended = bench.run("other", "toy", "--rounds", "2")
+    assert ended.code == 6, ended.text
+    assert "DISK_FULL" in ended.err
+    assert f"go on:  zlbench ab_repeat --resume {bench.root}" in ended.err
+    assert data(bench.root / "status.json")["state"] == "failed"
+    bench.project.trouble()
+    go_on(bench, bench.root)
+    complete(bench.root, {"": ("other", "toy")}, 2)
+
+
+def test_through_nox(bench: Bench) -> None:
+    ended = bench.project.nox("-s", "ab_repeat", "--", "toy", "--rounds", "1", "--quick", env=QUIET)
+    assert ended.code == 0, ended.text
+    assert "look:  nox -s report -- " in ended.out
 
 
 def test_a_second_driver_of_the_same_root_is_refused(bench: Bench) -> None:

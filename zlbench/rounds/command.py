@@ -14,12 +14,13 @@ from zlbench import store
 from zlbench.axis import Axis
 from zlbench.cli.app import App
 from zlbench.cli.find import CAMPAIGN
-from zlbench.errors import ExitCode, UsageError, ZlbenchError
+from zlbench.errors import ExitCode, PartialError, UsageError, ZlbenchError
 from zlbench.live import LiveView
 from zlbench.measure.cardwatch import alone
 from zlbench.measure.prepare import Prepared, prepare
 from zlbench.measure.request import Request
 from zlbench.partition_plan import Kind
+from zlbench.process import terminable
 from zlbench.rounds import again, looks
 from zlbench.rounds.ask import planned_request
 from zlbench.rounds.driver import Driver, ends_of
@@ -117,7 +118,7 @@ def _measure(app: App, driver: Driver) -> Repeated:
         app.talk(line)
     write_status(root, plan, "running")
     try:
-        with driver.view:
+        with terminable(), driver.view:
             codes = driver.run()
     except KeyboardInterrupt:
         _try_status(root, plan, "interrupted", ExitCode.INTERRUPTED)
@@ -126,6 +127,8 @@ def _measure(app: App, driver: Driver) -> Repeated:
         raise
     except ZlbenchError as error:
         _try_status(root, plan, "failed", error.code, error.message)
+        if isinstance(error, PartialError):
+            error.hint = f"{error.hint}\ngo on:  {app.hint('ab_repeat', '--resume', str(root))}"
         raise
     except Exception as error:
         _try_status(root, plan, "failed", ExitCode.OP_FAILED, f"internal fault: {type(error).__name__}: {error}")
