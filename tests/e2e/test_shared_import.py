@@ -1,4 +1,4 @@
-"""A suite is imported once for all cells of a card, unless its import opens the card: then each cell imports it anew."""
+"""A suite is imported once for all cells of a card, unless its import opens the card: then by each cell anew."""
 
 from __future__ import annotations
 

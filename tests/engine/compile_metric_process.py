@@ -18,7 +18,6 @@ from zlbench_plugins import compile_rounds, context, counters, device_targets, i
 
 from zlbench.cells import CellSpec
 
-
 # A global that a helper uses: up to Triton 3.7 a kernel that calls it is keyed once more when it is hashed again.
 FACTOR = tl.constexpr(2)
 

@@ -38,9 +38,7 @@ def test_as_many_rounds_begin_with_a_as_with_b(number: int) -> None:
 
 
 @given(rounds, st.floats(-1, 1), st.floats(-1, 1))
-def test_a_drift_and_a_slower_second_cell_cancel_over_two_rounds(
-    number: int, drift: float, second: float
-) -> None:
+def test_a_drift_and_a_slower_second_cell_cancel_over_two_rounds(number: int, drift: float, second: float) -> None:
     total = {"A": 0.0, "B": 0.0}
     for place, slot in enumerate(sequence(2 * number)):
         total[slot.side] += drift * place + (second if place % 2 else 0.0)
