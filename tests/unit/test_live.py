@@ -35,6 +35,14 @@ def screen_of(text: str) -> list[str]:
     return lines
 
 
+def read_until(terminal: int, *texts: str) -> str:
+    """What arrives until all texts stand behind the last sequence; a terminal hands it over in pieces."""
+    found = b""
+    while not all(text.encode() in found.rpartition(b"\x1b")[2] for text in texts):
+        found += os.read(terminal, 10_000)
+    return found.decode()
+
+
 def test_finished_lines_scroll_above_redrawn_ones_on_a_terminal() -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as stream, LiveView(stream, {"TERM": "xterm"}, width=lambda: 40, clock=Clock()) as view:
@@ -43,11 +51,11 @@ def test_finished_lines_scroll_above_redrawn_ones_on_a_terminal() -> None:
         view.say("[1/4] done")
         view.show(["lane 0 second", "x" * 60])
         view.say("[2/4] done")
-        drawn = os.read(ours, 10_000).decode()
+        drawn = read_until(ours, "[2/4] done", "…\r\n")
         assert screen_of(drawn) == ["[1/4] done", "[2/4] done", "lane 0 second", "x" * 38 + "…", ""]
         view.close()
         view.say("the end")
-        assert screen_of(drawn + os.read(ours, 10_000).decode()) == ["[1/4] done", "[2/4] done", "the end", ""]
+        assert screen_of(drawn + read_until(ours, "the end\r\n")) == ["[1/4] done", "[2/4] done", "the end", ""]
     os.close(ours)
 
 
