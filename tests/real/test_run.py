@@ -11,7 +11,7 @@ from driving import OLD, Done, Zlbench, raw_ir, read_index, read_json, read_line
 pytestmark = pytest.mark.triton
 
 WORDS = ("--build", OLD, "--quick", "--dtypes", "float16")
-TIMES = ("compile_ms", "latency_ms", "baseline_ms")
+TIMES = ("compile_ms", "latency_ms", "baseline_ms", "elapsed_s")
 
 
 @pytest.fixture(scope="module")
