@@ -1,8 +1,8 @@
 """For all tests: Ctrl-C reaches the processes that a test starts, and what one test leaves is not the next one's.
 
 A script's shell starts its background jobs with SIGINT ignored, and so would be every process below. A test that starts
-processes in here, as a driver does, makes this process the parent of their orphans: in the tests after it, a driver that
-is killed would leave its children to us, who do not wait for them.
+processes in here, as a driver does, makes this process the parent of their orphans: in the tests after it, a driver
+that is killed would leave its children to us, who do not wait for them.
 """
 
 from __future__ import annotations
