@@ -56,6 +56,11 @@ def folded(labels: Sequence[str]) -> tuple[list[str], str]:
     return [" ".join(word for word in label.split(" ") if word not in same) for label in labels], " ".join(same)
 
 
+def relative(path: Path, cwd: Path) -> Path:
+    """The path as one would type it from `cwd`, where it lies below."""
+    return path.relative_to(cwd) if path.is_relative_to(cwd) else path
+
+
 def seconds(value: float) -> str:
     """``8.1 s``, ``3 min 20 s``."""
     if round(value) < 60:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
+from zlbench_plugins._patch import subclasses
 from zlbench_plugins.context import CellContext
 from zlbench_plugins.tuner_database import is_libentry
 
@@ -204,7 +205,7 @@ class TunerHooks:
             return False
         if base not in self._wrapped and hasattr(base, "_bench"):
             self._count_timed(base)
-        for cls in (base, *_subclasses(base)):
+        for cls in (base, *subclasses(base)):
             if cls not in self._wrapped and "run" in vars(cls):
                 self._wrapped.add(cls)
                 self._wrap(cls)
@@ -303,11 +304,3 @@ def first_time(times: Any) -> float:
 def failed(milliseconds: float) -> bool:
     """Whether that is no time, but how tuners say that a config did not run."""
     return not math.isfinite(milliseconds)
-
-
-def _subclasses(cls: type[Any]) -> list[type[Any]]:
-    found: list[type[Any]] = []
-    children: list[type[Any]] = cls.__subclasses__()
-    for child in children:
-        found += [child, *_subclasses(child)]
-    return found

@@ -14,6 +14,7 @@ from zlbench.errors import ExitCode, UsageError
 from zlbench.settings.table import STEPS
 
 CAMPAIGN = "campaign.json"
+"""What makes a directory a campaign's."""
 SCREEN, ROUNDS, PARTITION, REPORT = "screen", "rounds", "partition.json", "report.md"
 """What the steps leave below a campaign."""
 

@@ -18,7 +18,7 @@ from zlbench.rounds.question import question_of
 from zlbench.rounds.records import End
 from zlbench.rounds.status import MARKERS, Table
 from zlbench.screen.command import plan_data
-from zlbench.text import columns, plural, seconds
+from zlbench.text import columns, plural, relative, seconds
 
 
 def run(app: App) -> ExitCode:
@@ -44,7 +44,7 @@ def _show(app: App, found: Repeated) -> None:
     app.result(_counts(found))
     for note in found.plan.notes:
         app.result(note)
-    app.result(str(_relative(found.root / "status.tsv", app.cwd)))
+    app.result(str(relative(found.root / "status.tsv", app.cwd)))
     for line in _next_steps(app, found):
         app.result(line)
 
@@ -87,15 +87,11 @@ def _counts(found: Repeated) -> str:
 
 
 def _next_steps(app: App, found: Repeated) -> list[str]:
-    root = str(_relative(found.root, app.cwd))
+    root = str(relative(found.root, app.cwd))
     steps = [f"look:  {app.hint('report', root)}"]
     if any(not end.complete or end.failed for end in found.ends if not end.dead):
         steps.append(f"go on: {app.hint('ab_repeat', '--resume', root)}")
     return steps
-
-
-def _relative(path: Path, cwd: Path) -> Path:
-    return path.relative_to(cwd) if path.is_relative_to(cwd) else path
 
 
 def _dry_run(app: App) -> ExitCode:

@@ -24,7 +24,7 @@ from zlbench.settings import SourceKind, axis_of
 from zlbench.settings.parsers import NEWEST
 from zlbench.settings.table import STEPS
 from zlbench.settings.words import given_words
-from zlbench.text import plural
+from zlbench.text import plural, relative
 
 _OF_THIS_CALL = ("resume", "dry_run", "json", "out", "debug", "color")
 """Options that say nothing of what is measured."""
@@ -100,18 +100,18 @@ def _run(app: App, root: Path, record: Record) -> ExitCode:
         app.json({"directory": str(root), **chain.record.to_json()})
         return ExitCode(finish(code))
     app.result("")
-    app.result(f"campaign {_relative(root, app.cwd)}")
+    app.result(f"campaign {relative(root, app.cwd)}")
     for line in overview(chain.record):
         app.result(line)
     if (root / REPORT).is_file() and chain.record.step("report").done:
-        app.result(str(_relative(root / REPORT, app.cwd)))
+        app.result(str(relative(root / REPORT, app.cwd)))
     if not all(step.done for step in chain.record.steps) or steps.worth_another_try(code):
         app.result(f"go on:  {_go_on(app, root)}")
     return ExitCode(finish(code))
 
 
 def _go_on(app: App, root: Path) -> str:
-    return app.hint("campaign", "--resume", str(_relative(root, app.cwd)))
+    return app.hint("campaign", "--resume", str(relative(root, app.cwd)))
 
 
 def _dry_run(app: App, root: Path, record: Record, request: Request | None) -> ExitCode:
@@ -160,7 +160,3 @@ def _named_lanes(screen: Path, words: Mapping[str, Sequence[str]]) -> Sequence[s
         case ("--lanes", _):
             return ("0",)
     return ()
-
-
-def _relative(path: Path, cwd: Path) -> Path:
-    return path.relative_to(cwd) if path.is_relative_to(cwd) else path

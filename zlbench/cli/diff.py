@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from zlbench import store
+from zlbench.campaign.record import CAMPAIGN
 from zlbench.cli.app import App
-from zlbench.cli.find import CAMPAIGN, find_screen
+from zlbench.cli.find import find_screen
 from zlbench.errors import ExitCode, UsageError
 from zlbench.ir.diff import unified_diff
 from zlbench.ir.fingerprint import fingerprint_dir

@@ -5,13 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from zlbench import store
+from zlbench.campaign.record import CAMPAIGN, SCREEN
 from zlbench.cli.app import App
 from zlbench.errors import UsageError
-
-CAMPAIGN = "campaign.json"
-"""What makes a directory a campaign's; the parts of one lie below it."""
-SCREEN = "screen"
-ROUNDS = "rounds"
 
 
 def newest_screen(app: App) -> Path | None:
@@ -23,12 +19,6 @@ def newest_screen(app: App) -> Path | None:
 def newest_campaign(app: App) -> Path | None:
     """The campaign that was started last."""
     return store.newest(app.runs, "campaign", having=CAMPAIGN)
-
-
-def newest_rounds(app: App) -> Path | None:
-    """The repeat root that is meant where nobody names one."""
-    found = store.newest_of(app.runs, {"repeat": "repeat.json", "campaign": f"{ROUNDS}/repeat.json"})
-    return found / ROUNDS if found is not None and found.name.startswith("campaign_") else found
 
 
 def find_screen(app: App, given: Path | None = None) -> Path:

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from zlbench import store
+from zlbench.campaign.record import CAMPAIGN
 from zlbench.cli.app import App
-from zlbench.cli.find import CAMPAIGN, find_screen
+from zlbench.cli.find import find_screen
 from zlbench.errors import ExitCode, UsageError
 from zlbench.partition import make_plan
 from zlbench.partition_plan import Plan
 from zlbench.partition_table import listed, to_text, to_tsv
 from zlbench.screen.candidates import Candidate, extra_work, on_cards, read_candidates, work_of
 from zlbench.settings import SourceKind
-from zlbench.text import plural
+from zlbench.text import plural, relative
 
 PLAN_TSV = "plan.tsv"
 PARTITION = "partition.json"
@@ -143,7 +144,7 @@ def _show(app: App, found: Partition) -> None:
     plan = found.plan
     measured = len({piece.directory for piece in plan.pieces})
     app.result(
-        f"partition of {_relative(found.screen, app.cwd)}: {plural(measured, 'operator')} to measure, "
+        f"partition of {relative(found.screen, app.cwd)}: {plural(measured, 'operator')} to measure, "
         f"{found.known} screened · {plural(plan.rounds, 'round')} · {plural(len(plan.lanes), found.noun)}"
     )
     app.result("")
@@ -158,7 +159,7 @@ def _show(app: App, found: Partition) -> None:
     if app.resolved.flag("dry_run"):
         app.result("nothing was written (--dry-run)")
     else:
-        app.result(str(_relative(_target(app, found.screen) / PLAN_TSV, app.cwd)))
+        app.result(str(relative(_target(app, found.screen) / PLAN_TSV, app.cwd)))
 
 
 def _left_out(candidates: Sequence[Candidate]) -> list[str]:
@@ -169,7 +170,3 @@ def _left_out(candidates: Sequence[Candidate]) -> list[str]:
         judged = code if item.verdict in ("IR_CHANGED", "NO_IR_DIFF") else ""
         groups.setdefault(item.verdict + judged, []).append(item.directory)
     return [f"left out  {verdict}: {listed(names)}" for verdict, names in groups.items()]
-
-
-def _relative(path: Path, cwd: Path) -> Path:
-    return path.relative_to(cwd) if path.is_relative_to(cwd) else path

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from zlbench import guard, store
+from zlbench.campaign.record import CAMPAIGN, ROUNDS, SCREEN
 from zlbench.cli.app import App
-from zlbench.cli.find import CAMPAIGN, ROUNDS, SCREEN
 from zlbench.cli.main import finish
 from zlbench.cli.rescore import axis_of_plan
 from zlbench.errors import ExitCode, UsageError
@@ -20,7 +20,7 @@ from zlbench.report.rows_csv import to_csv
 from zlbench.report.summary import Summary, summarise
 from zlbench.report.text import to_text
 from zlbench.screen.candidates import read_candidates
-from zlbench.text import plural
+from zlbench.text import plural, relative
 
 REPORT, ROWS = "report.md", "rows.csv"
 _HOW = "Give the directory of a campaign (runs/campaign_…) or of repeated rounds (runs/repeat_…)."
@@ -39,7 +39,7 @@ def run(app: App) -> ExitCode:
         return ExitCode(finish(code))
     for line in to_text(summary):
         app.result(line)
-    app.result(str(_relative(root / REPORT, app.cwd)))
+    app.result(str(relative(root / REPORT, app.cwd)))
     return ExitCode(finish(code))
 
 
@@ -109,7 +109,3 @@ def _axis_text(screen: Path) -> str:
 
 def _data(root: Path, summary: Summary, code: ExitCode) -> dict[str, Any]:
     return {"schema_version": 1, "directory": str(root), "exit_code": int(code), **asdict(summary)}
-
-
-def _relative(path: Path, cwd: Path) -> Path:
-    return path.relative_to(cwd) if path.is_relative_to(cwd) else path

@@ -26,7 +26,7 @@ from zlbench.measure.warmup import WarmUp
 from zlbench.settings import side_of
 from zlbench.suite.names import safe_dirname
 from zlbench.suite.resolve import Selection
-from zlbench.text import columns, plural, seconds
+from zlbench.text import columns, plural, relative, seconds
 
 
 def run(app: App) -> ExitCode:
@@ -145,7 +145,7 @@ def _show(app: App, done: list[Finished]) -> None:
                 app.result(marker)
         if item.outcome.rows_not_measured:
             app.result(f"{plural(item.outcome.rows_not_measured, 'row')} not measured: not_measured.jsonl")
-        app.result(str(path.relative_to(app.cwd) if path.is_relative_to(app.cwd) else path))
+        app.result(str(relative(path, app.cwd)))
 
 
 def _code(outcomes: list[CellOutcome]) -> ExitCode:

@@ -25,7 +25,7 @@ from zlbench.screen.command import CACHE, Screen, header, plan_data, side_status
 from zlbench.screen.resume import refuse_other_question, with_planned_operators, words_again
 from zlbench.settings import SourceKind, axis_of
 from zlbench.settings.parsers import NEWEST
-from zlbench.text import plural, seconds
+from zlbench.text import plural, relative, seconds
 
 
 def run(app: App) -> ExitCode:
@@ -190,7 +190,7 @@ def _show(app: App, screen: Screen, code: ExitCode) -> None:
     for note in grouped([note for note in screen.notes if note not in screen.request.notes]):
         app.result(note)
     app.result(table.summary(lines, seconds(screen.clock.took_s)))
-    app.result(str(_relative(screen.root / "screen.tsv", app.cwd)))
+    app.result(str(relative(screen.root / "screen.tsv", app.cwd)))
     for text in _next_steps(app, lines, screen.root):
         app.result(text)
 
@@ -203,17 +203,13 @@ def _next_steps(app: App, lines: Sequence[table.Line], root: Path) -> list[str]:
     if changed:
         # Named where `diff` alone would look at another one.
         found = app.resolved.source("out").kind is not SourceKind.COMMAND_LINE and newest_screen(app) == root
-        screen = () if found else ("--screen", str(_relative(root, app.cwd)))
+        screen = () if found else ("--screen", str(relative(root, app.cwd)))
         steps.append(f"look:  {app.hint('diff', changed[0].op, *screen)}")
     if failed:
         steps.append(f"why:   {app.hint('explain', failed[0].judgement.verdict.value)}")
     if any(not outcome.kept for line in failed for outcome in (line.before, line.after)):
         steps.append(f"go on: {_resume_command(app, root)}")
     return steps
-
-
-def _relative(path: Path, cwd: Path) -> Path:
-    return path.relative_to(cwd) if path.is_relative_to(cwd) else path
 
 
 def dry_run(app: App, request: Request) -> ExitCode:

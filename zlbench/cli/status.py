@@ -9,14 +9,14 @@ from typing import Any
 
 from zlbench import store
 from zlbench.campaign.chain import overview
-from zlbench.campaign.record import Record, StepState
+from zlbench.campaign.record import CAMPAIGN, SCREEN, Record, StepState
 from zlbench.cli.app import App
-from zlbench.cli.find import CAMPAIGN, SCREEN
 from zlbench.cli.report import find, rounds_of
 from zlbench.errors import ExitCode
 from zlbench.lane_state import LaneState, Phase
 from zlbench.report.model import Metric
 from zlbench.report.read import REPEAT
+from zlbench.text import relative
 
 
 def run(app: App) -> ExitCode:
@@ -34,7 +34,7 @@ def run(app: App) -> ExitCode:
         app.json({"directory": str(root), "alive": alive, "state": state, "steps": steps, "screen": screen,
                   "lanes": shown})  # fmt: skip
         return ExitCode.OK
-    app.result(f"{_relative(root, app.cwd)}: {_said(_state(record, lanes), alive=alive)}")
+    app.result(f"{relative(root, app.cwd)}: {_said(_state(record, lanes), alive=alive)}")
     if record is not None:
         for line in overview(record):
             app.result(line)
@@ -45,7 +45,7 @@ def run(app: App) -> ExitCode:
         app.result(f"  {lane.line(noun=noun)}")
     if not alive and _unfinished(record, lanes):
         name = "campaign" if record is not None else "ab_repeat"
-        app.result(f"go on:  {app.hint(name, '--resume', str(_relative(root, app.cwd)))}")
+        app.result(f"go on:  {app.hint(name, '--resume', str(relative(root, app.cwd)))}")
     return ExitCode.OK
 
 
@@ -81,7 +81,3 @@ def _screen(screen: Path) -> dict[str, int]:
     plan, status = (store.read_json(screen / name) or {} for name in ("plan.json", store.STATUS))
     total = len(plan.get("cells", ()))
     return {"done": len(status.get("cells", {})), "total": total} if total else {}
-
-
-def _relative(path: Path, cwd: Path) -> Path:
-    return path.relative_to(cwd) if path.is_relative_to(cwd) else path

@@ -84,18 +84,18 @@ class CellRunner:
                 finished cells are kept.
         """
         missing: list[CellSpec] = []
+        anew: set[str] = set()
         planned = list(cells)
-        left = [finished_outcome(Path(spec.out_dir)) for spec in planned]
-        once_more = all(left) and not all(outcome and outcome.complete for outcome in left)
-        for spec in planned:
-            known = finished_outcome(Path(spec.out_dir))
+        kept = [finished_outcome(Path(spec.out_dir)) for spec in planned]
+        once_more = None not in kept
+        for spec, known in zip(planned, kept, strict=True):
+            stands = known is not None and (known.complete or not once_more)
             # A side that chooses anew takes the one that replays it along.
-            anew = any(spec.replay_from == other.out_dir for other in missing)
-            failed = known is not None and once_more and not known.complete
-            if known is not None and not failed and not anew and still_replays(spec):
+            if known is not None and stands and spec.replay_from not in anew and still_replays(spec):
                 self._on_finished(Finished(spec=spec, outcome=known, reused=True))
             else:
                 missing.append(spec)
+                anew.add(spec.out_dir)
         directory = Path(os.path.commonpath([spec.out_dir for spec in missing])) if missing else None
         with self.session(directory):
             self._say_imports({spec.side for spec in missing})

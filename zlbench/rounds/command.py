@@ -12,8 +12,8 @@ from typing import Any
 
 from zlbench import store
 from zlbench.axis import Axis
+from zlbench.campaign.record import CAMPAIGN
 from zlbench.cli.app import App
-from zlbench.cli.find import CAMPAIGN
 from zlbench.errors import ExitCode, PartialError, UsageError, ZlbenchError
 from zlbench.live import LiveView
 from zlbench.measure.cardwatch import alone

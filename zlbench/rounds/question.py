@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from zlbench import store
+from zlbench.campaign.record import CAMPAIGN
 from zlbench.cli.app import App
-from zlbench.cli.find import CAMPAIGN, find_screen, newest_screen
+from zlbench.cli.find import find_screen, newest_screen
 from zlbench.errors import NothingMeasuredError, UsageError
 from zlbench.measure.request import make_request
 from zlbench.partition_plan import Lane, Work, lanes_of
