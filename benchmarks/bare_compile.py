@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import triton
 import triton.compiler
-from zlbench_plugins import context, worker
+from zlbench_plugins import context, worker, worker_start
 
 from zlbench.cells import CellSpec
 
@@ -48,7 +48,7 @@ def main() -> None:
     cells = [cell for cell in plan["cells"] if cell["side"] == sys.argv[2]]
     say = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    worker.prepare(
+    worker_start.prepare(
         {"torch": True, "timer": "compile", "targets": [cells[0]["target"]], "preload": [cells[0]["package"]]}
     )
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:

@@ -10,13 +10,8 @@ Protocol, JSON lines: ``open`` → ``ready`` (what was imported) or ``failed``; 
 
 from __future__ import annotations
 
-import gc
-import importlib
-import importlib.metadata
-import importlib.util
 import json
 import os
-import pkgutil
 import select
 import signal
 import sys
@@ -32,25 +27,9 @@ from zlbench.builds.probe import observe
 from zlbench.cells import CellSpec
 from zlbench.errors import DEVICE_LOST_EXIT, DISK_FULL_EXIT
 from zlbench.resident import Lines
-from zlbench_plugins import device_answers, failures, fake_device, resident_cell, tuner_database
+from zlbench_plugins import failures, resident_cell
+from zlbench_plugins.worker_start import prepare
 
-# All but `device`, which does its work at import, for one cell.
-_SHARED = (
-    "autotune_pin",
-    "autotune_record",
-    "autotune_replay",
-    "autotune_sweep",
-    "cases",
-    "compile_rounds",
-    "context",
-    "failures",
-    "inputs",
-    "ir_meta",
-    "pretty",
-    "rows",
-    "shapes",
-    "timing",
-)
 _OPENING = "ZL_OPENING"
 """What the driver said first, for a worker that begins again."""
 _ORPHAN_PATIENCE_S = 2.0
@@ -100,14 +79,7 @@ class Worker:
         """Fork one cell; returns the pidfd to watch."""
         if not spec.continued:
             _empty(self._wipe)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        die_with_us = proctree.parent_death_hook()
-        pid = os.fork()
-        if pid == 0:
-            self._lines.close()
-            _become_cell(spec, marker=marker, die_with_worker=die_with_us)
-        proctree.register(pid)
+        pid = self._fork(spec, marker)
         self._lines.send({"event": "started", "cell": spec.cell, "pid": pid})
         pidfd = os.pidfd_open(pid)
         self._children[pidfd] = _Child(pid=pid, spec=spec, marker=marker)
@@ -116,35 +88,45 @@ class Worker:
     def _lend(self, message: dict[str, Any]) -> None:
         """Fork a cell that stays and talks to the driver itself; nobody else does until it has ended."""
         spec = CellSpec.from_json(message["cell"])
+        serve = partial(resident_cell.serve, lines=self._lines, request=message, run_cell=run_cell)
+        pid = self._fork(spec, message["marker"], serve)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        self._tell_ended(spec, pid, _bury(pid))
+
+    def _fork(self, spec: CellSpec, marker: str, serve: Callable[[CellSpec], int] | None = None) -> int:
+        """Fork a cell; returns its process id. With `serve` it keeps the channel, which is otherwise the worker's."""
         sys.stdout.flush()
         sys.stderr.flush()
         die_with_us = proctree.parent_death_hook()
         pid = os.fork()
         if pid == 0:
-            run = partial(resident_cell.serve, lines=self._lines, request=message, run_cell=run_cell)
-            _become_cell(spec, marker=message["marker"], die_with_worker=die_with_us, run=run)
+            if serve is None:
+                self._lines.close()
+            _become_cell(spec, marker=marker, die_with_worker=die_with_us, run=serve or run_cell)
         proctree.register(pid)
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        proctree.kill_orphans(patience_s=_ORPHAN_PATIENCE_S)
-        _, status = os.waitpid(pid, 0)
-        proctree.unregister(pid)
-        self._lines.send(
-            {"event": "ended", "cell": spec.cell, "pid": pid, "returncode": os.waitstatus_to_exitcode(status)}
-        )
+        return pid
+
+    def _tell_ended(self, spec: CellSpec, pid: int, code: int) -> None:
+        self._lines.send({"event": "ended", "cell": spec.cell, "pid": pid, "returncode": code})
 
     def _reap(self, pidfd: int) -> int | None:
         """Bury an ended cell and report it; one that lost its card goes on in a fresh process: its pidfd."""
         child = self._children.pop(pidfd)
-        # Living cells keep their own orphans, so these are this one's. Gone before the next cell begins.
-        proctree.kill_orphans(patience_s=_ORPHAN_PATIENCE_S)
-        _, status = os.waitpid(child.pid, 0)
+        code = _bury(child.pid)
         os.close(pidfd)
-        proctree.unregister(child.pid)
-        code = os.waitstatus_to_exitcode(status)
         if code == DEVICE_LOST_EXIT and child.spec.continued < _MAX_CONTINUED:
             return self._start(replace(child.spec, continued=child.spec.continued + 1), child.marker)
-        self._lines.send({"event": "ended", "cell": child.spec.cell, "pid": child.pid, "returncode": code})
+        self._tell_ended(child.spec, child.pid, code)
         return None
+
+
+def _bury(pid: int) -> int:
+    """Wait for a cell that has ended, and end what it left behind; returns its exit status, negative for a signal."""
+    # Living cells keep their own orphans, so these are this one's. Gone before the next cell begins.
+    proctree.kill_orphans(patience_s=_ORPHAN_PATIENCE_S)
+    _, status = os.waitpid(pid, 0)
+    proctree.unregister(pid)
+    return os.waitstatus_to_exitcode(status)
 
 
 def _empty(folders: Sequence[Path]) -> None:
@@ -163,7 +145,7 @@ class _Child:
 
 
 def _become_cell(
-    spec: CellSpec, *, marker: str, die_with_worker: Callable[[], None], run: Callable[[CellSpec], int] | None = None
+    spec: CellSpec, *, marker: str, die_with_worker: Callable[[], None], run: Callable[[CellSpec], int]
 ) -> None:
     """Turn this forked process into the cell and never return."""
     code = 70
@@ -176,7 +158,7 @@ def _become_cell(
         out_dir = Path(spec.out_dir)
         _redirect(out_dir / "run.log")
         os.chdir(out_dir)
-        code = (run or run_cell)(spec)
+        code = run(spec)
     except BaseException as error:  # noqa: BLE001 - the last frame of a process whose log is all that is left of it
         code = DISK_FULL_EXIT if failures.classify(error) is failures.FailureKind.DISK_FULL else code
         traceback.print_exc()
@@ -238,103 +220,6 @@ def _ini_file(suite_root: Path) -> str:
     return str(next((path for path in found if path.is_file()), os.devnull))
 
 
-def prepare(message: dict[str, Any], tell: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
-    """Import everything that cells share, before the first of them.
-
-    Returns plugins_missing (pytest plugins that are not here), targets_failed (targets that could not be compiled for),
-    no_device (why there is none, "" where there is one or none is asked for), and shared_import (whether cells find the
-    suite imported).
-    """
-    import pytest  # noqa: F401
-
-    missing = _missing(message.get("plugins") or [])
-    if missing:
-        return {"plugins_missing": missing}
-    if message.get("torch"):
-        import torch  # noqa: F401
-    if message.get("torch_package"):
-        try:
-            importlib.import_module(str(message["torch_package"]))
-        except ImportError as error:
-            traceback.print_exc()
-            return {"no_device": f"{message['torch_package']} cannot be imported: {error}"}
-    for name in _SHARED:
-        importlib.import_module(f"zlbench_plugins.{name}")
-    packages = list(message.get("preload") or [])
-    package = str(message.get("package") or "")
-    if message.get("timer") == "compile":
-        failed = _warm_compiler(message.get("targets") or [])
-        if failed:
-            return {"targets_failed": failed}
-    # Whatever goes wrong from here on is the import's, also where it hangs or takes the process along.
-    tell({"event": "importing", "package": package})
-    ready: dict[str, Any] = {"targets_failed": {}, "no_device": "", "shared_import": bool(packages)}
-    if message.get("device_module"):
-        ready |= _prepare_on_card(str(message["device_module"]), packages)
-    else:
-        for name in packages:
-            _preload(name)
-    if message.get("timer") == "compile":
-        fake_device.preload(package, message.get("targets") or [])
-    tell({"event": "importing", "package": ""})
-    tuner_database.own_locks()
-    # Objects that exist now are never garbage of a cell: leave them out of every cell's collections.
-    gc.collect()
-    gc.freeze()
-    return ready
-
-
-def _missing(plugins: Sequence[str]) -> list[str]:
-    """Plugins that pytest would not find. A child looks: finding a module imports its package, whatever that does."""
-    if not plugins:
-        return []
-    found = device_answers.in_child(lambda: [name for name in plugins if _importable(name)])
-    return [name for name in plugins if name not in (found or ())]
-
-
-def _importable(plugin: str) -> bool:
-    """Whether ``-p`` takes this word: pytest's own plugins, those of other distributions by their name, modules."""
-    from _pytest.config import builtin_plugins
-
-    if plugin.startswith("no:") or plugin in builtin_plugins:
-        return True
-    if any(entry.name == plugin for entry in importlib.metadata.entry_points(group="pytest11")):
-        return True
-    try:
-        return importlib.util.find_spec(plugin) is not None
-    except (ImportError, ValueError):
-        traceback.print_exc()
-        return False
-
-
-def _prepare_on_card(module: str, packages: list[str]) -> dict[str, Any]:
-    """Look for a card and import the suite without opening it; a suite that cannot be shared is left to each cell."""
-    answers = device_answers.ask(module)
-    if answers is None:
-        return {"no_device": device_answers.why_none(module), "shared_import": False}
-    if not packages:
-        return {}
-    with device_answers.answering(module, answers):
-        for name in packages:
-            importlib.import_module(name)
-    _warm_torch()
-    return {} if device_answers.works(module) else {"begin_again": True}
-
-
-def _warm_torch() -> None:
-    """Count the operations of one tiny call on the host, as many benchmarks do on the card for their TFLOPS.
-
-    Its first use imports Torch's compiler, three seconds that every such cell would pay.
-    """
-    try:
-        import torch
-        from torch.utils.flop_counter import FlopCounterMode
-    except ImportError:
-        return  # an older Torch, or a stand-in
-    with FlopCounterMode(display=False):
-        torch.add(torch.ones(2), 1)
-
-
 def _begin_again(lines: Lines, message: dict[str, Any]) -> NoReturn:
     """Replace this process, whose import of the suite opened the card, by one in which each cell imports it anew."""
     print(f"{', '.join(message['preload'])} opens the card when imported: every cell imports it anew", file=sys.stderr)  # noqa: T201 - the worker's log
@@ -343,25 +228,6 @@ def _begin_again(lines: Lines, message: dict[str, Any]) -> NoReturn:
         os.set_inheritable(number, True)  # noqa: FBT003 - positional only
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-
-
-def _preload(package: str) -> None:
-    """Import a suite's kernels, which nothing has run yet; its harness is imported anew in every cell."""
-    module = importlib.import_module(package)
-    for info in pkgutil.iter_modules(module.__path__):
-        importlib.import_module(f"{package}.{info.name}")
-
-
-def _warm_compiler(targets: list[str]) -> dict[str, str]:
-    """Compile one kernel for each target: a compiler that cannot do that cannot run any operator."""
-    from zlbench_plugins import device_targets
-
-    failed = {}
-    for target in targets:
-        error = device_targets.warm(target)
-        if error:
-            failed[target] = error
-    return failed
 
 
 def main() -> int:
