@@ -56,6 +56,11 @@ def folded(labels: Sequence[str]) -> tuple[list[str], str]:
     return [" ".join(word for word in label.split(" ") if word not in same) for label in labels], " ".join(same)
 
 
+def counted(count: int, noun: str) -> str:
+    """``   1 kernel `` and ``  13 kernels``: as `plural` has it, at one width for lines that stand below each other."""
+    return f"{count:>4} {noun if count == 1 else noun + 's':<{len(noun) + 1}}"
+
+
 def relative(path: Path, cwd: Path) -> Path:
     """The path as one would type it from `cwd`, where it lies below."""
     return path.relative_to(cwd) if path.is_relative_to(cwd) else path

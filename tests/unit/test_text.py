@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlbench.colour import painted, painter
-from zlbench.text import columns, plural, say, seconds
+from zlbench.text import columns, counted, plural, say, seconds
 
 
 def test_columns_line_up_without_blanks_at_the_end() -> None:
@@ -118,3 +118,11 @@ def test_a_file_name_outside_of_utf8_can_be_said() -> None:
 def test_talk_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     say("hello")
     assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_counts_below_each_other_are_of_one_width() -> None:
+    assert [counted(1, "kernel"), counted(13, "kernel"), counted(0, "row")] == [
+        "   1 kernel ",
+        "  13 kernels",
+        "   0 rows",
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from zlbench.cells import CellOutcome, CellSpec, CellState
 from zlbench.measure.runner import Clock
-from zlbench.text import seconds
+from zlbench.text import counted, seconds
 
 
 def progress_line(
@@ -19,8 +19,8 @@ def progress_line(
     """
     width = len(str(clock.total))
     target = f" {spec.target}" if "@" in spec.cell else ""
-    text = f"[{clock.done:>{width}}/{clock.total}] {spec.side} {spec.op + target:<24} {outcome.kernels:>4} "
-    text += "kernel " if outcome.kernels == 1 else "kernels"
+    text = f"[{clock.done:>{width}}/{clock.total}] {spec.side} {spec.op + target:<24} "
+    text += counted(outcome.kernels, "kernel")
     took = "kept" if reused else seconds(outcome.elapsed_s)
     text += f" {took:>9}"
     if outcome.state is not CellState.OK:

@@ -17,7 +17,7 @@ from zlbench.rounds.plan import RepeatLane, RepeatPlan
 from zlbench.rounds.records import cell_dir
 from zlbench.rounds.status import Table, status_line
 from zlbench.telemetry.validity import Validity
-from zlbench.text import seconds
+from zlbench.text import counted, seconds
 
 _NOTE = 400
 """Characters of a note; who was there by the second is in telemetry.tsv."""
@@ -95,8 +95,8 @@ class Follower:
         """``[ 3/24] topk r2_A      12 rows    8.1 s   left about 3 min 20 s``."""
         width = len(str(self.state.total))
         directory, _, name = spec.cell.rpartition("/")
-        text = f"[{self.state.done:>{width}}/{self.state.total}] {directory:<20} {name:<6} {outcome.rows_ok:>4} rows"
-        text += f" {seconds(outcome.elapsed_s):>9}"
+        text = f"[{self.state.done:>{width}}/{self.state.total}] {directory:<20} {name:<6} "
+        text += f"{counted(outcome.rows_ok, 'row')} {seconds(outcome.elapsed_s):>9}"
         if outcome.state is not CellState.OK:
             text += f"   {outcome.state.value} {outcome.detail}"[:200]
         if self.state.eta_s is not None and self.state.done < self.state.total:
