@@ -105,6 +105,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="part of an operator's name")
+    parser.add_argument("--what", default="", help="beginning of what is compared, such as 'graph, warm'")
     given = parser.parse_args()
     card = Card(backends.get("cuda"), torch)
     print(f"{torch.cuda.get_device_name()} · torch {torch.__version__} · triton {triton.__version__}")
@@ -115,6 +116,8 @@ def main() -> None:
         if given.only not in name:
             continue
         for what, (ours, theirs) in pairs(card, call).items():
+            if not what.startswith(given.what):
+                continue
             found = compare(ours, theirs, given.repeats)
             results.append({"operator": name, "what": what, **found})
             spread = f"{found['smallest']:.4f} … {found['largest']:.4f}"
