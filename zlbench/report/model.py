@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 
 class Metric(str, Enum):
@@ -21,6 +23,8 @@ class Reading:
     round: int
     before: float
     after: float
+    a_first: bool = True
+    """Whether side A was measured first in this round."""
 
     @property
     def difference(self) -> float:
@@ -29,12 +33,26 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LeftOut:
+    """Why a valid round has no reading of a row.
+
+    Args:
+        reason: the word, such as TIMER_MISMATCH; note: what differs, such as ``cuda_graph on A, direct on B``.
+    """
+
+    round: int
+    reason: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RowReadings:
     """One row over all valid rounds.
 
     Args:
         unit: of its values: ``ms``, ``instructions``, ``cpu_ms``, ``wall_ms``.
-        left_out: why rounds have no reading of it, a word each, such as TIMER_MISMATCH.
+        timer, l2: how it was measured on both sides; empty where that is not known.
+        counted: whether it was timed as its run was meant to be, and so counts in the operator's aggregate.
     """
 
     name: str
@@ -42,7 +60,90 @@ class RowReadings:
     label: str
     unit: str
     readings: tuple[Reading, ...] = ()
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    timer: str = ""
+    l2: str = ""
+    counted: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KernelCosts:
+    """One kernel on one side, from its binary; None where it is unknown. `shared` in bytes."""
+
+    registers: int | None = None
+    spills: int | None = None
+    shared: int | None = None
+    instructions: int | None = None
+    code: str = ""
+    """Hash of the executable sections."""
+    ttgir: str = ""
+    """Hash of the normalised TTGIR."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KernelPair:
+    """One kernel that a row launched, on both sides.
+
+    Args:
+        id: equal on both sides for equal parameters; variant: its short name.
+        a, b: None where this side did not launch it.
+        ir, code: ``same``, ``changed``, ``only A``, ``only B`` or ``unknown``.
+        histogram: operations whose count differs: name, count in A, count in B.
+        diff: readable unified diff of the TTGIR, empty where equal; `cut` says that it was shortened.
+        rows: labels of rows that launched it.
+    """
+
+    id: str
+    name: str
+    variant: str = ""
+    constexprs: Mapping[str, Any] = field(default_factory=dict)
+    signature: Mapping[str, Any] = field(default_factory=dict)
+    num_warps: int | None = None
+    num_stages: int | None = None
+    rows: tuple[str, ...] = ()
+    a: KernelCosts | None = None
+    b: KernelCosts | None = None
+    ir: str = "unknown"
+    code: str = "unknown"
+    histogram: tuple[tuple[str, int, int], ...] = ()
+    diff: str = ""
+    cut: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellSighting:
+    """One cell of a lane as the sampler saw the card meanwhile; None where it is not known.
+
+    Args:
+        start, end: seconds since the epoch.
+        side, op, round: which cell; invalid: why its pair was invalidated, else empty.
+    """
+
+    lane: str
+    op: str
+    round: int
+    side: str
+    start: float
+    end: float
+    clock_mhz: float | None = None
+    temp_c: float | None = None
+    power_w: float | None = None
+    util_pct: float | None = None
+    throttle: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    invalid: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TelemetryPoint:
+    """One reading of a lane's card; None where it is not known."""
+
+    lane: str
+    at: float
+    clock_mhz: float | None = None
+    temp_c: float | None = None
+    power_w: float | None = None
+    throttle: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +158,9 @@ class OpReadings:
         lost: rows that a side did not measure in some round.
         fallbacks: cells' markers, counted by word.
         notes: what people should know.
+        markers: what cells said, word and text, each once.
+        verdict: of the first pair by IR and code: IR_CHANGED, NO_IR_DIFF, …; empty where there is none.
+        kernels: what ran, from the first pair; empty where nobody asked for them.
     """
 
     op: str
@@ -70,6 +174,9 @@ class OpReadings:
     lost: tuple[str, ...] = ()
     fallbacks: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    markers: tuple[tuple[str, str], ...] = ()
+    verdict: str = ""
+    kernels: tuple[KernelPair, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,3 +213,9 @@ class Measured:
     """Said where rounds are not at their end."""
     reason: str = ""
     """Why there are no rounds."""
+    sides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Identity of A and B as in run_identity.json, of the first cell that has one."""
+    looks: tuple[tuple[int, float], ...] = ()
+    """Looks at the rows: number of rounds and share of alpha. One with weight 1 for a fixed number."""
+    cells: tuple[CellSighting, ...] = ()
+    telemetry: tuple[TelemetryPoint, ...] = ()

@@ -16,7 +16,7 @@ from zlbench.axis import Axis
 from zlbench.cells import CellOutcome
 from zlbench.compare import compare
 from zlbench.identity import RunIdentity, read_identity
-from zlbench.report.model import Header, Metric, OpReadings, Reading, RowReadings
+from zlbench.report.model import Header, LeftOut, Metric, OpReadings, Reading, RowReadings
 from zlbench.run_rows import Row, RunRows, by_name, described
 
 REPEAT = "repeat.json"
@@ -39,7 +39,7 @@ class _Collected:
     rows: dict[str, Row] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     readings: dict[str, list[Reading]] = field(default_factory=dict)
-    left_out: dict[str, list[str]] = field(default_factory=dict)
+    left_out: dict[str, list[LeftOut]] = field(default_factory=dict)
     rounds: set[int] = field(default_factory=set)
     failed: list[str] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
@@ -189,10 +189,12 @@ def _add(into: _Collected, number: int, a: RunRows, b: RunRows, metric: Metric) 
             _take(into, pair.row, "ms", Reading(round=number, before=pair.before_ms, after=pair.after_ms))
         else:
             into.rows.setdefault(pair.row.name, pair.row)
-            into.left_out.setdefault(pair.row.name, []).append(f"timer {pair.timer}")
+            into.left_out.setdefault(pair.row.name, []).append(LeftOut(round=number, reason=f"timer {pair.timer}"))
     for excluded in compared.excluded:
         into.rows.setdefault(excluded.row.name, excluded.row)
-        into.left_out.setdefault(excluded.row.name, []).append(excluded.reason.value)
+        into.left_out.setdefault(excluded.row.name, []).append(
+            LeftOut(round=number, reason=excluded.reason.value, note=excluded.note)
+        )
     for lost in compared.lost:
         into.lost.setdefault(f"{lost.row.name}{lost.row.label}", f"{lost.row.dtype} {lost.row.label}: {lost.reason}")
 

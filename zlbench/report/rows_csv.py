@@ -29,7 +29,7 @@ def _line(op: OpSummary, row: RowSummary) -> list[str]:
         op.op.op, op.op.directory, "control" if op.op.control else "subject", known.dtype, known.name, known.label,
         known.unit, str(row.n), str(row.rounds), _number(row.median_a), _number(row.median_b),
         *(_percent(value) for value in (row.mean, row.median, row.low, row.high)), str(row.same_sign),
-        _percent(row.noise_a), _percent(row.noise_b), " ".join(dict.fromkeys(known.left_out)),
+        _percent(row.noise_a), _percent(row.noise_b), " ".join(dict.fromkeys(item.reason for item in known.left_out)),
     ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from zlbench.inference.types import Inference, OpResult, RowResult
 from zlbench.report.model import Header, Measured, OpReadings, RowReadings
 
 NO_CLAIM = "descriptive: no claim of faster or slower is made yet"
@@ -40,6 +41,8 @@ class RowSummary:
     same_sign: int = 0
     noise_a: float | None = None
     noise_b: float | None = None
+    result: RowResult | None = None
+    """What the statistics say of it; None before they were asked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +63,7 @@ class OpSummary:
     high: float | None = None
     rounds: int = 0
     why_not: str = ""
+    result: OpResult | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,6 +91,9 @@ class Summary:
     progress: str = ""
     reason: str = ""
     claim: str = NO_CLAIM
+    inference: Inference | None = None
+    source: Measured | None = None
+    """What it was made of: identities, telemetry, looks."""
 
     @property
     def measured(self) -> bool:

@@ -54,7 +54,7 @@ def name_of(row: RowSummary) -> str:
 
 def why_empty(row: RowSummary) -> str:
     """Why a row has no reading."""
-    return ", ".join(dict.fromkeys(row.row.left_out)) or "no valid round has it on both sides"
+    return ", ".join(dict.fromkeys(item.reason for item in row.row.left_out)) or "no valid round has it on both sides"
 
 
 def counts_line(counts: Counts) -> str:
