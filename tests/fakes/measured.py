@@ -56,7 +56,8 @@ def kernel(name: str, *, changed: bool = True) -> KernelPair:
         id=f"{name}-0123456789abcdef", name=name, variant="w4s3", constexprs={"BLOCK_M": 128, "BLOCK_N": 64},
         signature={"x_ptr": "*fp16", "n": "i32"}, num_warps=4, num_stages=3, rows=("4096x4096",), a=a,
         b=b if changed else a, ir="changed" if changed else "same", code="changed" if changed else "same",
-        histogram=(("ttg.convert_layout", 9, 6), ("ttg.local_load", 4, 2)) if changed else (), diff=diff if changed else "",
+        histogram=(("ttg.convert_layout", 9, 6), ("ttg.local_load", 4, 2)) if changed else (),
+        diff=diff if changed else "",
     )  # fmt: skip
 
 
@@ -91,8 +92,9 @@ def cells(ops: tuple[str, ...]) -> tuple[CellSighting, ...]:
                 disturbed = name == "mm" and number == 3
                 found.append(
                     CellSighting(
-                        lane="0", op=name, round=number, side=side, start=at, end=at + 1, clock_mhz=1980.0 - 300 * disturbed,
-                        temp_c=50.0 + number, power_w=600.0, throttle=("sw_thermal",) if disturbed else (),
+                        lane="0", op=name, round=number, side=side, start=at, end=at + 1,
+                        clock_mhz=1980.0 - 300 * disturbed, temp_c=50.0 + number, power_w=600.0,
+                        throttle=("sw_thermal",) if disturbed else (),
                         invalid="throttle" if disturbed else "",
                     )
                 )  # fmt: skip
@@ -102,9 +104,8 @@ def cells(ops: tuple[str, ...]) -> tuple[CellSighting, ...]:
 
 def campaign() -> Measured:
     """Four subjects and four controls on one card, six rounds, one disturbed pair that was measured again."""
-    mismatch = tuple(
-        LeftOut(round=number, reason="TIMER_MISMATCH", note="cuda_graph on A, direct on B") for number in range(1, ROUNDS + 1)
-    )  # fmt: skip
+    note = "cuda_graph on A, direct on B"
+    mismatch = tuple(LeftOut(round=number, reason="TIMER_MISMATCH", note=note) for number in range(1, ROUNDS + 1))
     subjects = (
         op("mm", row("4096x4096", ms=0.2331, effect=-0.029), row("1024x1024", ms=0.0052, effect=0.04, seed=1), rerun=1),
         op("topk", row("64x1024 k=32", ms=0.0164, noise=0.001), row("1024x1024 k=16", ms=0.0154, noise=0.001, seed=2)),

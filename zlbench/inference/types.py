@@ -153,8 +153,8 @@ class RowResult:
         same_sign: rounds whose d has the sign of the estimate; descriptive only.
         floor: 95 % quantile of |mean| of the free pairs of the same side; None with too few.
         flags: words such as ``order-effect``, ``mean≠median``, ``uncalibrated``, ``quantised``.
-        what: the verdict in words with its figure: ``no difference beyond ±1 %``, ``inconclusive (MDE 3.1 %, needs about
-            40 rounds)``.
+        what: the verdict in words with its figure: ``no difference beyond ±1 %``,
+            ``inconclusive (MDE 3.1 %, needs about 40 rounds)``.
     """
 
     key: tuple[str, str]
