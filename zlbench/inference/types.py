@@ -67,11 +67,13 @@ class Sample:
         control: whether the sides run the same code.
         resolution: smallest step of one side's value relative to it (clock tick / value), 0 if it has none to speak of.
         why: set where something else than the pairs themselves makes the row invalid.
+        counted: whether it is part of its operator's aggregate; no row of an operator that lacks rows or rounds is.
     """
 
     key: tuple[str, str]
     pairs: tuple[Pair, ...]
     control: bool = False
+    counted: bool = True
     resolution: float = 0.0
     why: Why | None = None
 
