@@ -38,11 +38,13 @@ class LeftOut:
 
     Args:
         reason: the word, such as TIMER_MISMATCH; note: what differs, such as ``cuda_graph on A, direct on B``.
+        lost: whether a side did not measure it; else both did, and it is not compared.
     """
 
     round: int
     reason: str
     note: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,7 +157,8 @@ class OpReadings:
         failed: rounds of which a side did not end well, each with how.
         invalid: pairs that were invalidated and not made good, each with the cause.
         rerun: pairs that were invalidated, re-run ones included.
-        lost: rows that a side did not measure in some round.
+        lost: rows that a side did not measure in some round; those with a name are in `rows` as well.
+        expected: rows that either side measured or should have; 0 where nobody counted.
         fallbacks: cells' markers, counted by word.
         notes: what people should know.
         markers: what cells said, word and text, each once.
@@ -177,6 +180,7 @@ class OpReadings:
     markers: tuple[tuple[str, str], ...] = ()
     verdict: str = ""
     kernels: tuple[KernelPair, ...] = ()
+    expected: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
-"""What the readings of rounds amount to. Descriptive: nothing in here calls a row faster or slower.
+"""What the readings of rounds amount to: each row and operator described, with what the statistics say of it.
 
-Rows in, summary out. The statistics that may make such a claim replace this module and nothing else.
+Readings in, summary out. Whether a row is faster or slower is judged in `zlbench.inference` and nowhere else.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zlbench.inference.types import Inference, OpResult, RowResult
+from zlbench.errors import PreflightError
+from zlbench.inference.types import DELTA, Inference, OpResult, Q, RowResult
 from zlbench.report.model import Header, Measured, OpReadings, RowReadings
+from zlbench.report.samples import samples_of, settings_of, why_no_headline
 
-NO_CLAIM = "descriptive: no claim of faster or slower is made yet"
+NO_CLAIM = "descriptive: no claim of faster or slower is made"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,12 +66,21 @@ class OpSummary:
     rounds: int = 0
     why_not: str = ""
     result: OpResult | None = None
+    """What the statistics say of it; None before they were asked, and where `why_not` says why nothing may be said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counts:
-    """What is missing or not as it should be, over all operators."""
+    """What is missing or not as it should be, over all operators.
 
+    Args:
+        rows: rows that are expected, of which `compared` have a reading.
+        excluded: rows that both sides measured and of which some round is left out.
+    """
+
+    rows: int = 0
+    compared: int = 0
+    excluded: int = 0
     lost: int = 0
     replay_fallback: int = 0
     no_cudagraph: int = 0
@@ -90,7 +101,6 @@ class Summary:
     planned: str = ""
     progress: str = ""
     reason: str = ""
-    claim: str = NO_CLAIM
     inference: Inference | None = None
     source: Measured | None = None
     """What it was made of: identities, telemetry, looks."""
@@ -100,10 +110,30 @@ class Summary:
         """Whether there is any number."""
         return any(row.n for op in (*self.subjects, *self.controls) for row in op.rows)
 
+    @property
+    def claim(self) -> str:
+        """What a verdict rests on."""
+        if self.inference is None:
+            return NO_CLAIM
+        settings = self.inference.settings
+        return (
+            f"slower or faster: false discovery rate {100 * settings.q:g} % over all rows, interval without 0, "
+            "and beyond what pairs of one side show"
+        )
 
-def summarise(measured: Measured) -> Summary:
-    """Sum up what was read."""
-    ops = [_operator(op) for op in measured.ops]
+
+def summarise(measured: Measured, *, delta: float = DELTA, q: float = Q) -> Summary:
+    """Sum up what was read, and ask the statistics what may be said of it.
+
+    Args:
+        delta: relative difference below which nobody cares.
+        q: false discovery rate over all rows.
+
+    Raises:
+        PreflightError: there are readings, and no scipy to judge them.
+    """
+    inference = _inferred(measured, delta=delta, q=q)
+    ops = [_operator(op, inference) for op in measured.ops]
     return Summary(
         header=measured.header,
         counts=_counts(measured.ops),
@@ -112,14 +142,39 @@ def summarise(measured: Measured) -> Summary:
         planned=measured.planned,
         progress=measured.progress,
         reason=measured.reason,
+        inference=inference,
+        source=measured,
     )
+
+
+def _inferred(measured: Measured, *, delta: float, q: float) -> Inference | None:
+    if not any(row.readings for op in measured.ops for row in op.rows):
+        return None
+    try:
+        import scipy  # noqa: F401 - asked for here, so that this is what is said
+    except ImportError as error:
+        raise PreflightError(
+            f"scipy cannot be imported, and without it no row has a verdict: {error}",
+            check="driver-imports",
+            hint="A report needs it beside nox and zlbench: pip install 'scipy>=1.11', or python3 noxfile.py …",
+        ) from error
+    from zlbench import inference
+
+    if not hasattr(inference, "infer"):
+        return None
+    found: Inference = inference.infer(samples_of(measured), settings_of(measured, delta=delta, q=q))
+    return found
 
 
 def _counts(ops: Sequence[OpReadings]) -> Counts:
     words = Counter({word: 0 for op in ops for word, _ in op.fallbacks})
     for op in ops:
         words.update(dict(op.fallbacks))
+    rows = [row for op in ops for row in op.rows]
     return Counts(
+        rows=sum(op.expected or len(op.rows) for op in ops),
+        compared=sum(bool(row.readings) for row in rows),
+        excluded=sum(any(not item.lost for item in row.left_out) for row in rows),
         lost=sum(len(op.lost) for op in ops),
         replay_fallback=words["AUTOTUNE_REPLAY_FALLBACK"],
         no_cudagraph=words["BENCHMARK_DIRECT_NO_CUDAGRAPH"],
@@ -130,10 +185,11 @@ def _counts(ops: Sequence[OpReadings]) -> Counts:
     )
 
 
-def _operator(op: OpReadings) -> OpSummary:
-    rows = tuple(row_summary(row, len(op.rounds)) for row in op.rows)
-    used = [row for row in op.rows if row.readings]
-    why_not = _why_not(op, used)
+def _operator(op: OpReadings, inference: Inference | None) -> OpSummary:
+    known = inference.rows if inference is not None else {}
+    rows = tuple(row_summary(row, len(op.rounds), known.get((op.directory, row.name))) for row in op.rows)
+    used = [row for row in op.rows if row.readings and row.counted]
+    why_not = why_no_headline(op)
     if why_not:
         return OpSummary(op=op, rows=rows, why_not=why_not)
     common = set.intersection(*({reading.round for reading in row.readings} for row in used))
@@ -146,23 +202,19 @@ def _operator(op: OpReadings) -> OpSummary:
     return OpSummary(
         op=op, rows=rows, rounds=len(common), change=math.expm1(statistics.fmean(by_round)),
         low=math.expm1(min(by_round)), high=math.expm1(max(by_round)),
+        result=inference.operators.get(op.directory) if inference is not None else None,
     )  # fmt: skip
 
 
-def _why_not(op: OpReadings, used: Sequence[RowReadings]) -> str:
-    if op.failed:
-        return f"a round failed: {op.failed[0]}"
-    if not op.rounds:
-        return "no round is complete and valid"
-    if not used:
-        return "no row has a reading"
-    return ""
+def row_summary(row: RowReadings, rounds: int, result: RowResult | None = None) -> RowSummary:
+    """Sum up one row.
 
-
-def row_summary(row: RowReadings, rounds: int) -> RowSummary:
-    """Sum up one row."""
+    Args:
+        rounds: valid rounds of its operator.
+        result: what the statistics say of it.
+    """
     if not row.readings:
-        return RowSummary(row=row, n=0, rounds=rounds)
+        return RowSummary(row=row, n=0, rounds=rounds, result=result)
     differences = [reading.difference for reading in row.readings]
     sides = [[reading.before for reading in row.readings], [reading.after for reading in row.readings]]
     mean = statistics.fmean(differences)
@@ -180,4 +232,5 @@ def row_summary(row: RowReadings, rounds: int) -> RowSummary:
         same_sign=sum(math.copysign(1, value) == math.copysign(1, mean) and value != 0 for value in differences),
         noise_a=noise[0],
         noise_b=noise[1],
+        result=result,
     )
