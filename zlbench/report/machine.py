@@ -1,0 +1,96 @@
+"""What every machine-readable form of a report needs: finite numbers, percent of logarithms, names that are unique."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from zlbench.report.model import RowReadings
+from zlbench.report.summary import OpSummary, RowSummary, Summary
+
+SIDES = ("A", "B")
+
+
+def finite(value: float | None) -> float | None:
+    """The number, or None where there is none or it is not finite: JSON knows no NaN."""
+    return None if value is None or not math.isfinite(value) else value
+
+
+def percent_of(log: float | None) -> float | None:
+    """A difference of logarithms as percent: 100 (e^x - 1)."""
+    if log is None or not math.isfinite(log):
+        return None
+    try:
+        return finite(100 * math.expm1(log))
+    except OverflowError:
+        return None
+
+
+def change(name: str, log: float | None) -> dict[str, float | None]:
+    """A difference twice, as ``<name>_log`` and as ``<name>_pct``."""
+    return {f"{name}_log": finite(log), f"{name}_pct": percent_of(log)}
+
+
+def spread(name: str, log: float | None) -> dict[str, float | None]:
+    """A standard deviation of logarithms, and 100 times it."""
+    known = finite(log)
+    return {f"{name}_log": known, f"{name}_pct": None if known is None else finite(100 * known)}
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold: tuples become lists, keys text, numbers that are not finite null, anything else text."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return finite(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(str, value))
+    return str(value)
+
+
+def operators(summary: Summary) -> tuple[OpSummary, ...]:
+    """Subjects, then controls."""
+    return (*summary.subjects, *summary.controls)
+
+
+def row_names(rows: Sequence[RowSummary]) -> list[str]:
+    """A name for each row of an operator: dtype and label, with the row's own name where two would be alike."""
+    return _told_apart([said(row.row) for row in rows], [row.row.name for row in rows])
+
+
+def operator_names(ops: Sequence[OpSummary]) -> list[str]:
+    """A name for each operator, with its directory where two would be alike."""
+    return _told_apart([op.op.op for op in ops], [op.op.directory for op in ops])
+
+
+def _told_apart(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    seen = Counter(names)
+    return [f"{name} [{other}]" if seen[name] > 1 else name for name, other in zip(names, others, strict=True)]
+
+
+def said(row: RowReadings) -> str:
+    """Dtype and label, as far as they are known."""
+    return " ".join(part for part in (row.dtype, row.label) if part not in ("", "-")) or row.name
+
+
+def reasons(row: RowReadings) -> str:
+    """Why rounds have no reading of a row, each reason once: ``TIMER_MISMATCH (cuda_graph on A, direct on B)``."""
+    return "; ".join(
+        dict.fromkeys(f"{item.reason} ({item.note})" if item.note else item.reason for item in row.left_out)
+    )
+
+
+def identity(summary: Summary, side: str) -> Mapping[str, Any]:
+    """What is known of a side, as in run_identity.json; empty where nothing is."""
+    return (summary.source.sides.get(side) if summary.source else None) or {}
+
+
+def first(values: Iterable[Any]) -> Any:
+    """The first value that is known, else None."""
+    return next((value for value in values if value not in (None, "")), None)
