@@ -66,7 +66,8 @@ class Sample:
         key: operator (its directory) and row name; unique in a campaign.
         control: whether the sides run the same code.
         resolution: smallest step of one side's value relative to it (clock tick / value), 0 if it has none to speak of.
-        why: set where something else than the pairs themselves makes the row invalid.
+        why: set where something else than the pairs themselves makes the row invalid. PAIRS_DISTURBED may be said of
+            every row that lost pairs so: it counts where fewer than 4 are left.
         counted: whether it is part of its operator's aggregate; no row of an operator that lacks rows or rounds is.
     """
 
