@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +73,24 @@ def test_a_null_screen_and_its_replay(card: Card) -> None:
         loaded = [cost for cost in costs.values() if "loaded" in cost]
         assert loaded
         assert all(cost["loaded"] == {name: cost[name] for name in cost["loaded"]} for cost in loaded)
+
+
+def test_a_cell_that_hangs_ends_with_its_grandchild_and_the_next_finds_a_quiet_card(card: Card) -> None:
+    ended = card.zlbench("run", "hanging", "greedy", "--cell-timeout", "40")
+    folder = ended.run_dir("hanging")
+    assert json.loads((folder / "result.json").read_text())["state"] == "TIMEOUT"
+    assert "CELL_TIMEOUT" in ended.text
+    assert states(folder) == {8: "cuda_graph"}
+    sleeper = re.search(r"SLEEPER (\d+)", (folder / "run.log").read_text())
+    assert sleeper is not None
+    assert not Path(f"/proc/{sleeper[1]}/cmdline").exists() or b"sleep" not in read(f"/proc/{sleeper[1]}/cmdline")
+    assert states(ended.run_dir("greedy"))[4096] == "cuda_graph"
+    assert "CARD_BUSY" not in ended.text
+
+
+def read(path: str) -> bytes:
+    """A file of a process that may be gone by now."""
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import time
 
 import torch
 import triton
@@ -52,3 +54,12 @@ def random_numbers(x):
     """Torch's own random numbers under a capture that fails: no later row may suffer."""
     noise = torch.rand_like(x)
     return host_sync(x + noise) if x.shape[0] == 13 else x + noise
+
+
+def hanging(x):
+    """Double; the shape with 13 rows waits for ever, beside a process of its own that sleeps."""
+    if x.shape[0] == 13:
+        sleeper = subprocess.Popen(["sleep", "900"])
+        print(f"SLEEPER {sleeper.pid}", flush=True)
+        time.sleep(900)
+    return double(x)

@@ -41,3 +41,8 @@ def test_killed():
 @pytest.mark.random_numbers
 def test_random_numbers():
     _run("random_numbers", faulty.random_numbers)
+
+
+@pytest.mark.hanging
+def test_hanging():
+    _run("hanging", faulty.hanging)
