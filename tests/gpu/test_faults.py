@@ -78,7 +78,7 @@ def test_a_null_screen_and_its_replay(card: Card) -> None:
 def test_a_cell_that_hangs_ends_with_its_grandchild_and_the_next_finds_a_quiet_card(card: Card) -> None:
     ended = card.zlbench("run", "hanging", "greedy", "--cell-timeout", "40")
     folder = ended.run_dir("hanging")
-    assert json.loads((folder / "result.json").read_text())["state"] == "TIMEOUT"
+    assert json.loads((folder / "result.json").read_text())["state"] == "CELL_TIMEOUT"
     assert "CELL_TIMEOUT" in ended.text
     assert states(folder) == {8: "cuda_graph"}
     sleeper = re.search(r"SLEEPER (\d+)", (folder / "run.log").read_text())
