@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from fakes.judged import compiled, judged, nothing
+from fakes.every_verdict import compiled, judged, nothing
 from fakes.measured import EVIL, campaign
 
 from zlbench.report.data import SCHEMA_VERSION, schema, to_data, to_json
