@@ -47,4 +47,4 @@ def verdict_in_words(verdict: Verdict, *, delta: float, mde: float, rounds: int 
     if verdict is Verdict.INCONCLUSIVE:
         more = f"needs about {rounds} rounds" if rounds is not None else "more rounds do not help"
         return f"inconclusive (MDE {percent(mde)}, {more})"
-    return verdict.value
+    return str(verdict.value)
