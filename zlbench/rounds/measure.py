@@ -24,8 +24,9 @@ from zlbench.pair import JudgedPair, judge_pair
 from zlbench.process import terminable
 from zlbench.rounds.cells import PairSpec
 from zlbench.rounds.order import Slot, sides_of
+from zlbench.telemetry.read import OF_CELL
 
-TELEMETRY = "telemetry.json"
+TELEMETRY = OF_CELL
 """What was seen of the card (or host) while a cell ran, in its directory; begun with when it ran."""
 
 

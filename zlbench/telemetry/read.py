@@ -13,6 +13,8 @@ from zlbench.telemetry.lines import HOST, Foreign, Reading
 from zlbench.telemetry.lines import read as read_line
 
 TELEMETRY = "telemetry.tsv"
+OF_CELL = "telemetry.json"
+"""In a cell's directory: when it ran (`started`, `ended`), and its `Summary`, once its pair was judged."""
 _IDLE = "gpu_idle"
 
 
