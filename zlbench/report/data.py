@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import fields
 from importlib import resources
 from typing import Any
@@ -18,7 +17,7 @@ from zlbench import __version__
 from zlbench.caliber import FIELDS, Caliber
 from zlbench.inference.types import Calibration, Inference, Prior, Verdict
 from zlbench.report.data_ops import operator_data
-from zlbench.report.machine import SIDES, change, finite, identity, operators, plain
+from zlbench.report.machine import SIDES, change, finite, identity, json_text, operators, plain
 from zlbench.report.model import CellSighting
 from zlbench.report.summary import Summary
 
@@ -39,7 +38,7 @@ def to_json(
         directory: what was reported on, as it was given.
         exit_code: what the command ends with.
     """
-    return "".join(_lines(to_data(summary, created=created, directory=directory, exit_code=exit_code))) + "\n"
+    return json_text(to_data(summary, created=created, directory=directory, exit_code=exit_code), depth=_DEPTH)
 
 
 def to_data(
@@ -157,19 +156,3 @@ def _cell(cell: CellSighting) -> dict[str, Any]:
         "foreign": list(cell.foreign),
         "invalid": cell.invalid,
     }
-
-
-def _lines(value: Any, depth: int = 0) -> Iterator[str]:
-    """JSON whose upper levels stand on lines of their own. Below them the encoder in C does it: many rows are many."""
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if depth == _DEPTH or not any(isinstance(item, dict | list) for item in items):
-        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
-        return
-    opened, closed = "{}" if isinstance(value, dict) else "[]"
-    yield opened
-    for number, item in enumerate(value):
-        yield f"{',' if number else ''}\n{' ' * (depth + 1)}"
-        if isinstance(value, dict):
-            yield f"{json.dumps(item, ensure_ascii=False)}: "
-        yield from _lines(value[item] if isinstance(value, dict) else item, depth + 1)
-    yield f"\n{' ' * depth}{closed}"
