@@ -9,11 +9,13 @@ from typing import TextIO
 Paint = Callable[[str], str]
 
 _GREEN, _YELLOW, _RED = "32", "33", "31"
-_WORD = re.compile(r"ok\b|[A-Z][A-Z_]+\b")
-# A finding and what needs a look are yellow; every other word in capitals says that something went wrong.
+_WORD = re.compile(r"(?:ok|slower|takes longer|faster|is shorter|inconclusive|invalid|not comparable)\b|[A-Z][A-Z_]+\b")
+# A finding and what needs a look are yellow; every other word in capitals, and
+# slower, says that something went wrong.
 _CODES: Mapping[str, str] = {
-    **dict.fromkeys(("ok", "OK", "SUCCESS", "NO_IR_DIFF"), _GREEN),
+    **dict.fromkeys(("ok", "OK", "SUCCESS", "NO_IR_DIFF", "faster", "is shorter"), _GREEN),
     **dict.fromkeys(("IR_CHANGED", "NO_TRITON", "SKIPPED", "NOT_MEASURED", "NOT_RUN", "INTERRUPTED"), _YELLOW),
+    **dict.fromkeys(("inconclusive", "invalid", "not comparable"), _YELLOW),
 }
 
 
@@ -23,7 +25,7 @@ def plain(text: str) -> str:
 
 
 def painted(text: str) -> str:
-    """Colour the word in capitals (or ``ok``) that a text begins with.
+    """Colour the word in capitals (or ``ok``, or a verdict of a report) that a text begins with.
 
     >>> painted("OOM: out of memory")
     '\\x1b[31mOOM\\x1b[0m: out of memory'
