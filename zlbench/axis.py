@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
 
@@ -88,6 +89,18 @@ class Axis:
         parts = ["build"] if self.differs_in_build else []
         parts += [f"switch {switch.name}" for switch in self.switches if switch.a != switch.b]
         return " and ".join(parts) or "nothing"
+
+
+def axis_of_plan(plan: Mapping[str, Any]) -> Axis | None:
+    """The axis that a screen or rounds declared; None where there is no plan: then sides may differ in anything."""
+    known = plan.get("axis")
+    if not known or set(known.get("sides", ())) != {"A", "B"}:
+        return None
+    a, b = (
+        Side(label=label, build=json.dumps(side["build"], sort_keys=True), switches=tuple(side["switches"].items()))
+        for label, side in sorted(known["sides"].items())
+    )
+    return Axis(name=known["name"], a=a, b=b, stamps=tuple(known["stamps"]), null_test=known["null_test"])
 
 
 def shown(value: object) -> str:

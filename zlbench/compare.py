@@ -46,6 +46,8 @@ class RowPair:
     counted: bool
     """Whether it was timed as its run was meant to be, and so counts in the operator's aggregate."""
     markers: tuple[str, ...] = ()
+    l2: str = ""
+    """Second-level cache before each timed call, empty where it is not known."""
 
     @property
     def log_ratio(self) -> float:
@@ -169,7 +171,7 @@ def compare(a: RunRows, b: RunRows, *, op: str) -> Comparison:
     for name in shared:
         found = _excluded(a, b, before[name], after[name])
         if found is None:
-            rows.append(_pair(before[name][0], after[name][0], timer))
+            rows.append(_pair(before[name][0], after[name][0], timer, a.l2))
         else:
             excluded.append(found)
     independent = NOT_INDEPENDENT not in a.markers | b.markers
@@ -202,7 +204,7 @@ def _likeliest_timer(a: RunRows, b: RunRows) -> str:
     return Timer.CUDA_GRAPH.value if Timer.CUDA_GRAPH.value in used else Timer.DIRECT.value
 
 
-def _pair(before: Mapping[str, Any], after: Mapping[str, Any], timer: str) -> RowPair:
+def _pair(before: Mapping[str, Any], after: Mapping[str, Any], timer: str, l2: str | None) -> RowPair:
     used, left, right = str(before.get("timer")), latency(before.get("latency_ms")), latency(after.get("latency_ms"))
     assert left is not None
     assert right is not None
@@ -214,6 +216,7 @@ def _pair(before: Mapping[str, Any], after: Mapping[str, Any], timer: str) -> Ro
         after_ms=right,
         counted=used == timer,
         markers=tuple(dict.fromkeys([*([] if used == timer else [used]), *said])),
+        l2=str(before.get("l2", l2) or ""),
     )
 
 

@@ -60,7 +60,7 @@ def notes(comparison: Comparison) -> list[str]:
     """What must be known about one operator's numbers, each with the word that `zlbench explain` knows."""
     found = []
     if comparison.marker:
-        found.append(f"{comparison.marker} op={comparison.op} {_nothing(comparison)}")
+        found.append(f"{comparison.marker} op={comparison.op} {nothing(comparison)}")
     found += drift_notes(comparison)
     if not comparison.baseline_independent:
         found.append(f"BASELINE_NOT_INDEPENDENT op={comparison.op} its baseline is no canary")
@@ -76,7 +76,8 @@ def drift_notes(comparison: Comparison) -> list[str]:
     return [f"BASELINE_DRIFT op={comparison.op} the Torch baseline moved by {change(canary.drift)} ({bound})"]
 
 
-def _nothing(comparison: Comparison) -> str:
+def nothing(comparison: Comparison) -> str:
+    """Why nothing of an operator can be compared, in words."""
     if not comparison.measured_before or not comparison.measured_after:
         both = not comparison.measured_before and not comparison.measured_after
         side = "either side" if both else f"side {'B' if comparison.measured_before else 'A'}"

@@ -81,6 +81,17 @@ def shapes_not_in_force(a: CellOutcome | None, b: CellOutcome | None) -> list[tu
     ]
 
 
+def unfit_shapes(op: str, a: CellOutcome | None, b: CellOutcome | None) -> list[guard.Complaint]:
+    """The same as the guard says it."""
+    return [
+        guard.Complaint(
+            op=op, field=f"shapes of side {label}", before="asked for", after="not in force",
+            marker=SHAPES_NOT_IN_FORCE, note=text,
+        )
+        for label, text in shapes_not_in_force(a, b)
+    ]  # fmt: skip
+
+
 def is_dead_switch(axis: Axis, judgement: Judgement) -> bool:
     """Whether a switch axis is known to change nothing in this operator; code that nobody could read proves nothing."""
     return (

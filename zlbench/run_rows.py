@@ -30,11 +30,15 @@ class RunRows:
     l2: str | None = None
 
     @classmethod
-    def read(cls, run_dir: Path, identity: RunIdentity | None = None) -> RunRows:
-        """Read a run directory, finished or not."""
+    def read(cls, run_dir: Path, identity: RunIdentity | None = None, outcome: CellOutcome | None = None) -> RunRows:
+        """Read a run directory, finished or not.
+
+        Args:
+            identity, outcome: where somebody has read them.
+        """
         known = identity or read_identity(run_dir)
-        result = store.read_json(run_dir / store.RESULT)
-        outcome = CellOutcome.from_json(result) if result else None
+        result = store.read_json(run_dir / store.RESULT) if outcome is None else None
+        outcome = CellOutcome.from_json(result) if result else outcome
         rows = read_json_lines(run_dir / "rows.jsonl")
         if outcome is not None and any(word == CARD_BUSY for word, _ in outcome.marked()):
             # When in the cell the other process ran is not known: every row is marked.

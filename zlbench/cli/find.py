@@ -8,6 +8,10 @@ from zlbench import store
 from zlbench.campaign.record import CAMPAIGN, SCREEN
 from zlbench.cli.app import App
 from zlbench.errors import UsageError
+from zlbench.report.load import is_rounds
+from zlbench.report.read import REPEAT
+
+_ROUNDS = "Give the directory of a campaign (runs/campaign_…) or of repeated rounds (runs/repeat_…)."
 
 
 def newest_screen(app: App) -> Path | None:
@@ -37,4 +41,24 @@ def find_screen(app: App, given: Path | None = None) -> Path:
     found = newest_screen(app)
     if found is None:
         raise UsageError(f"no screen in {app.runs}", hint="Make one: nox -s screen -- topk fft   (or give --out DIR)")
+    return found
+
+
+def find_rounds(app: App) -> Path:
+    """The campaign or the root of repeated rounds that is meant: the one named, else the newest.
+
+    Raises:
+        UsageError: there is none.
+    """
+    given = app.resolved.value("of")
+    if len(given) > 1:
+        raise UsageError(f"{len(given)} directories are given, one is looked at", hint=_ROUNDS)
+    if given:
+        root: Path = (app.cwd / given[0]).resolve()
+        if not is_rounds(root):
+            raise UsageError(f"{root} holds neither {REPEAT} nor {CAMPAIGN}", hint=_ROUNDS)
+        return root
+    found = store.newest_of(app.runs, {"repeat": REPEAT, "campaign": CAMPAIGN})
+    if found is None:
+        raise UsageError(f"no campaign and no repeated rounds in {app.runs}", hint=_ROUNDS)
     return found

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from zlbench import store
-from zlbench.axis import Axis, Side
+from zlbench.axis import axis_of_plan
 from zlbench.cli.app import App
 from zlbench.cli.find import find_screen
 from zlbench.cli.main import finish
@@ -87,18 +86,6 @@ def _rescore_held(app: App, root: Path) -> dict[str, Any]:
         "changed": changed,
         "notes": notes,
     }
-
-
-def axis_of_plan(plan: Mapping[str, Any]) -> Axis | None:
-    """The axis that a screen declared; None for a screen without a plan, whose sides may then differ in anything."""
-    known = plan.get("axis")
-    if not known or set(known.get("sides", ())) != {"A", "B"}:
-        return None
-    a, b = (
-        Side(label=label, build=json.dumps(side["build"], sort_keys=True), switches=tuple(side["switches"].items()))
-        for label, side in sorted(known["sides"].items())
-    )
-    return Axis(name=known["name"], a=a, b=b, stamps=tuple(known["stamps"]), null_test=known["null_test"])
 
 
 def _keep_in_step(root: Path, lines: Sequence[table.Line], notes: list[str], code: ExitCode, now: datetime) -> None:

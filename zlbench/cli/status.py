@@ -11,9 +11,10 @@ from zlbench import store
 from zlbench.campaign.chain import overview
 from zlbench.campaign.record import CAMPAIGN, SCREEN, Record, StepState
 from zlbench.cli.app import App
-from zlbench.cli.report import find, rounds_of
+from zlbench.cli.find import find_rounds
 from zlbench.errors import ExitCode
 from zlbench.lane_state import LaneState, Phase
+from zlbench.report.load import rounds_of
 from zlbench.report.model import Metric
 from zlbench.report.read import REPEAT
 from zlbench.text import relative
@@ -21,7 +22,7 @@ from zlbench.text import relative
 
 def run(app: App) -> ExitCode:
     """Print the steps of a campaign, the cells of its screen, and its lanes."""
-    root = find(app)
+    root = find_rounds(app)
     alive = store.is_held(root)
     record = Record.read(root) if (root / CAMPAIGN).is_file() else None
     rounds = rounds_of(root)

@@ -163,6 +163,10 @@ class OpReadings:
         notes: what people should know.
         markers: what cells said, word and text, each once.
         verdict: of the first pair by IR and code: IR_CHANGED, NO_IR_DIFF, …; empty where there is none.
+        machine_code: of the first pair: ``same``, ``changed``, ``unknown``; empty where there is none.
+        missing: rounds that the plan has and that are not finished.
+        nothing: the word that says why nothing of it can be compared (ZERO_MATCHED, SWITCH_NO_IR_DIFF, …), and
+            nothing_note the sentence; else empty.
         kernels: what ran, from the first pair; empty where nobody asked for them.
     """
 
@@ -181,6 +185,10 @@ class OpReadings:
     verdict: str = ""
     kernels: tuple[KernelPair, ...] = ()
     expected: int = 0
+    machine_code: str = ""
+    missing: int = 0
+    nothing: str = ""
+    nothing_note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -223,3 +231,5 @@ class Measured:
     """Looks at the rows: number of rounds and share of alpha. One with weight 1 for a fixed number."""
     cells: tuple[CellSighting, ...] = ()
     telemetry: tuple[TelemetryPoint, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the plan of the rounds had to say, such as that nothing is calibrated."""

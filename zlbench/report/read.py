@@ -2,65 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from zlbench import guard, store
 from zlbench.axis import Axis
-from zlbench.cells import CellOutcome
-from zlbench.compare import compare
-from zlbench.identity import RunIdentity, read_identity
-from zlbench.report.model import Header, LeftOut, Metric, OpReadings, Reading, RowReadings
-from zlbench.run_rows import Row, RunRows, by_name, described
+from zlbench.identity import FILE_NAME, RunIdentity
+from zlbench.judge import Verdict
+from zlbench.report.cell import Cell, CellReader
+from zlbench.report.collect import Collected
+from zlbench.report.kernels import kernel_dirs, kernel_pairs
+from zlbench.report.model import Header, KernelPair, Metric, OpReadings
+from zlbench.report.tables import Tables
+from zlbench.rounds.order import sides_of
+from zlbench.rounds.plan import Schedule
 
 REPEAT = "repeat.json"
-PAIRS, STATUS = "pairs.tsv", "status.tsv"
-FALLBACKS = ("AUTOTUNE_REPLAY_FALLBACK", "BENCHMARK_DIRECT_NO_CUDAGRAPH", "BENCHMARK_CAPTURE_POISONED")
-"""The three markers that are counted everywhere."""
-_COLUMNS = ("replay_fallback", "no_cudagraph", "capture_poisoned")
-"""Their columns in status.tsv."""
+FIRST_PAIR, SETTLED, ITEMS = "first_pair.json", "settled.json", "items.json"
 _CELL = re.compile(r"r(\d+)_([AB])")
-_TRUE = frozenset({"1", "yes", "true", "valid"})
-
-
-@dataclass(kw_only=True)
-class _Collected:
-    """One operator while its shards and rounds are read."""
-
-    op: str
-    directory: str
-    control: bool
-    rows: dict[str, Row] = field(default_factory=dict)
-    units: dict[str, str] = field(default_factory=dict)
-    readings: dict[str, list[Reading]] = field(default_factory=dict)
-    left_out: dict[str, list[LeftOut]] = field(default_factory=dict)
-    rounds: set[int] = field(default_factory=set)
-    failed: list[str] = field(default_factory=list)
-    invalid: list[str] = field(default_factory=list)
-    rerun: int = 0
-    lost: dict[str, str] = field(default_factory=dict)
-    fallbacks: Counter[str] = field(default_factory=Counter)
-
-    def value(self) -> OpReadings:
-        rows = tuple(
-            RowReadings(
-                name=name, dtype=row.dtype, label=row.label, unit=self.units.get(name, "ms"),
-                readings=tuple(sorted(self.readings.get(name, ()), key=lambda item: item.round)),
-                left_out=tuple(self.left_out.get(name, ())),
-            )
-            for name, row in self.rows.items()
-        )  # fmt: skip
-        return OpReadings(
-            op=self.op, directory=self.directory, control=self.control, rows=rows, rounds=tuple(sorted(self.rounds)),
-            failed=tuple(self.failed), invalid=tuple(self.invalid), rerun=self.rerun, lost=tuple(self.lost.values()),
-            fallbacks=tuple((word, self.fallbacks[word]) for word in FALLBACKS if self.fallbacks[word]),
-        )  # fmt: skip
 
 
 @dataclass(kw_only=True)
@@ -69,6 +31,10 @@ class RoundsRead:
 
     Args:
         complaints: what the guard says of pairs, each difference once an operator.
+        sides: run_identity.json of the first cell of each side that has one.
+        cells: cells that are finished.
+        reason: why there are no values.
+        places: directories of an operator's kernels on both sides, one pair a shard.
     """
 
     plan: Mapping[str, Any]
@@ -77,42 +43,126 @@ class RoundsRead:
     before: RunIdentity | None
     after: RunIdentity | None
     cells: int
-    """Cells that are finished."""
+    sides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reason: str = ""
+    places: Mapping[str, Sequence[tuple[Path, Path]]] = field(default_factory=dict)
 
 
-def read_rounds(root: Path, axis: Axis | None) -> RoundsRead:
-    """Read every finished pair below a repeat root."""
+def read_rounds(root: Path, axis: Axis | None, *, allow: bool = False) -> RoundsRead:
+    """Read every finished pair below a repeat root.
+
+    Args:
+        allow: whether an operator counts although its first pair was not comparable.
+    """
     plan: Mapping[str, Any] = store.read_json(root / REPEAT) or {}
-    metric = Metric(plan.get("metric", Metric.LATENCY.value))
+    reading = _Reading(plan=plan, reader=CellReader(axis=axis), allow=allow)
     lanes = plan.get("lanes", ())
-    found: dict[str, _Collected] = {}
-    complaints: dict[tuple[str, str, str, str], guard.Complaint] = {}
-    sides: dict[str, RunIdentity | None] = {"A": None, "B": None}
-    cells = 0
     for lane in lanes:
         folder = root / str(lane["lane"]) if len(lanes) > 1 else root
-        pairs = _judged(folder / PAIRS)
+        tables = Tables.read(folder)
         for entry in lane["ops"]:
-            into = found.setdefault(
-                entry["dir"], _Collected(op=entry["op"], directory=entry["dir"], control=entry["kind"] == "control")
-            )
-            judged = {**pairs.get(entry["op"], {}), **pairs.get(entry["dir"], {})}
-            into.rerun += sum(line.tries - 1 for line in judged.values())
-            into.fallbacks.update(_markers(folder / STATUS, {entry["op"], entry["dir"]}))
-            for number, a, b in _rounds(folder / entry["dir"]):
-                cells += sum((path / store.RESULT).is_file() for path in (a, b))
-                if not _usable(into, number, a, b, judged.get(number)):
-                    continue
-                before, after = read_identity(a), read_identity(b)
-                sides = {"A": sides["A"] or before, "B": sides["B"] or after}
-                for complaint in guard.complaints(before, after, axis, op=entry["op"]):
-                    key = (complaint.op, complaint.field, complaint.before, complaint.after)
-                    complaints.setdefault(key, complaint)
-                _add(into, number, RunRows.read(a, before), RunRows.read(b, after), metric)
+            reading.operator(folder / entry["dir"], entry, tables)
+            reading.reader.forget()
     return RoundsRead(
-        plan=plan, ops=tuple(item.value() for item in found.values()), complaints=tuple(complaints.values()),
-        before=sides["A"], after=sides["B"], cells=cells,
-    )  # fmt: skip
+        plan=plan,
+        ops=tuple(into.value() for into in reading.found.values()),
+        complaints=tuple(reading.complaints.values()),
+        before=reading.identities.get("A"),
+        after=reading.identities.get("B"),
+        cells=reading.cells,
+        sides=reading.sides,
+        places=reading.places,
+    )
+
+
+def with_kernels(read: RoundsRead, stamps: Sequence[str] = ()) -> tuple[OpReadings, ...]:
+    """The operators with what ran in them, costs and IR of both sides: many files, of which no verdict needs any.
+
+    Args:
+        stamps: patterns of attributes that the change itself writes into the IR.
+    """
+    return tuple(replace(op, kernels=_kernels(read.places.get(op.directory, ()), op, stamps)) for op in read.ops)
+
+
+def _kernels(places: Iterable[tuple[Path, Path]], op: OpReadings, stamps: Sequence[str]) -> tuple[KernelPair, ...]:
+    """Kernels of an operator; one that several shards launched is one, with the rows of all."""
+    found: dict[str, KernelPair] = {}
+    for a, b in places:
+        for kernel in kernel_pairs(a, b, stamps=stamps, judged_equal=op.verdict == Verdict.NO_IR_DIFF.value):
+            known = found.get(kernel.id)
+            rows = (*(known.rows if known is not None else ()), *kernel.rows)
+            found[kernel.id] = replace(known or kernel, rows=tuple(dict.fromkeys(rows)))
+    return tuple(found.values())
+
+
+@dataclass(kw_only=True)
+class _Reading:
+    """What was read so far."""
+
+    plan: Mapping[str, Any]
+    reader: CellReader
+    allow: bool
+    found: dict[str, Collected] = field(default_factory=dict)
+    places: dict[str, list[tuple[Path, Path]]] = field(default_factory=dict)
+    complaints: dict[tuple[str, str, str, str], guard.Complaint] = field(default_factory=dict)
+    identities: dict[str, RunIdentity] = field(default_factory=dict)
+    sides: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    cells: int = 0
+
+    def operator(self, folder: Path, entry: Mapping[str, Any], tables: Tables) -> None:
+        """Read one operator of a lane, or its shard there."""
+        names = (str(entry["dir"]), str(entry["op"]))
+        into = self.found.setdefault(
+            names[0], Collected(op=names[1], directory=names[0], control=entry["kind"] == "control")
+        )
+        self.places.setdefault(names[0], []).extend(filter(None, [kernel_dirs(folder)]))
+        into.rerun += tables.reruns(names)
+        into.fallbacks.update(tables.marked(names))
+        finished = 0
+        for number, a, b in _rounds(folder):
+            pair = (self.reader.read(a), self.reader.read(b))
+            self.cells += sum(cell.outcome is not None for cell in pair)
+            finished += all(cell.outcome is not None and cell.outcome.kept for cell in pair)
+            if _usable(into, number, pair, tables, names):
+                self._round(into, number, pair, tables, names)
+        self._first_pair(into, folder)
+        into.missing = max(into.missing, self._wanted(folder, into) - finished)
+
+    def _round(
+        self, into: Collected, number: int, pair: tuple[Cell, Cell], tables: Tables, names: tuple[str, str]
+    ) -> None:
+        a, b = pair
+        for side, cell in (("A", a), ("B", b)):
+            if cell.identity is not None and side not in self.identities:
+                self.identities[side] = cell.identity
+                self.sides[side] = store.read_json(cell.path / FILE_NAME) or {}
+        for complaint in self.reader.complaints(a, b, op=into.op):
+            self.complaints.setdefault((complaint.op, complaint.field, complaint.before, complaint.after), complaint)
+        metric = Metric(self.plan.get("metric", Metric.LATENCY.value))
+        a_first = _a_first(a, b, number, tables, names)
+        add = into.add if metric is Metric.LATENCY else into.add_values
+        add(number, a.rows(), b.rows(), a_first=a_first)
+
+    def _first_pair(self, into: Collected, folder: Path) -> None:
+        """How the first pair was judged, and whether its operator is one to tell a difference of."""
+        first = store.read_json(folder / FIRST_PAIR)
+        if not isinstance(first, dict):
+            return
+        into.verdict = into.verdict or str(first.get("verdict") or "")
+        into.machine_code = into.machine_code or str(first.get("machine_code") or "")
+        into.notes.update(dict.fromkeys(map(str, first.get("notes") or ())))
+        if first.get("dead_switch"):
+            into.leave_out("SWITCH_NO_IR_DIFF", "the switch changes neither IR nor machine code")
+        elif first.get("not_comparable") and not self.allow:
+            into.leave_out("NOT_COMPARABLE", str(first["not_comparable"]))
+
+    def _wanted(self, folder: Path, into: Collected) -> int:
+        """Rounds that are to be measured: those that settled or unfit operators do not need are not missing."""
+        if into.nothing in ("SWITCH_NO_IR_DIFF", "NOT_COMPARABLE"):
+            return 0
+        settled = store.read_json(folder / SETTLED)
+        needed = settled.get("rounds") if isinstance(settled, dict) else None
+        return int(needed or max((number for number, _ in looks_of(self.plan)), default=0))
 
 
 def _rounds(folder: Path) -> Iterator[tuple[int, Path, Path]]:
@@ -122,56 +172,19 @@ def _rounds(folder: Path) -> Iterator[tuple[int, Path, Path]]:
         yield number, folder / f"r{number}_A", folder / f"r{number}_B"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Judged:
-    """One line of pairs.tsv."""
-
-    valid: bool
-    cause: str
-    tries: int
-
-
-def _judged(path: Path) -> dict[str, dict[int, _Judged]]:
-    """Judgements of pairs by operator and round; the last one of a pair counts."""
-    found: dict[str, dict[int, _Judged]] = {}
-    for line in _lines(path):
-        tries = int(line["tries"]) if line["tries"].isdecimal() else 1
-        judged = _Judged(valid=line["valid"].lower() in _TRUE, cause=line["cause"], tries=max(1, tries))
-        found.setdefault(line["op"], {})[int(line["round"])] = judged
-    return found
-
-
-def _markers(path: Path, names: Set[str]) -> Counter[str]:
-    """The three markers over all cells of an operator."""
-    found: Counter[str] = Counter()
-    for line in _lines(path):
-        if line["op"] in names:
-            counts = (line.get(column, "") for column in _COLUMNS)
-            found.update({word: int(count) for word, count in zip(FALLBACKS, counts, strict=True) if count.isdecimal()})
-    return found
-
-
-def _lines(path: Path) -> list[dict[str, str]]:
-    """Whole lines of a table with rounds; a last one that a crash cut off is none."""
-    try:
-        stream = path.open(encoding="utf-8", newline="")
-    except FileNotFoundError:
-        return []
-    with stream:
-        lines = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return [line for line in lines if None not in line.values() and line.get("round", "").isdecimal()]
-
-
-def _usable(into: _Collected, number: int, a: Path, b: Path, judged: _Judged | None) -> bool:
+def _usable(into: Collected, number: int, pair: tuple[Cell, Cell], tables: Tables, names: tuple[str, str]) -> bool:
     """Whether both cells of a round came to a good end and nothing invalidates the pair; else it is noted why not."""
-    results = {side: store.read_json(path / store.RESULT) for side, path in (("A", a), ("B", b))}
-    if not all(results.values()):
-        return False  # not measured yet
-    outcomes = {side: CellOutcome.from_json(result) for side, result in results.items()}
-    bad = [f"round {number} {side}: {outcome.state.value}" for side, outcome in outcomes.items() if not outcome.kept]
+    bad = []
+    for side, cell in zip("AB", pair, strict=True):
+        into.said(side, cell.outcome)
+        if cell.outcome is not None and not cell.outcome.kept:
+            bad.append(f"round {number} {side}: {cell.outcome.state.value}")
     if bad:
         into.failed += bad
         return False
+    if any(cell.outcome is None for cell in pair):
+        return False  # not measured yet
+    judged = tables.pair(names, number)
     if judged is not None and not judged.valid:
         into.invalid.append(f"round {number}: {judged.cause}")
         return False
@@ -179,53 +192,22 @@ def _usable(into: _Collected, number: int, a: Path, b: Path, judged: _Judged | N
     return True
 
 
-def _add(into: _Collected, number: int, a: RunRows, b: RunRows, metric: Metric) -> None:
-    if metric is Metric.COMPILE:
-        _add_values(into, number, a, b)
-        return
-    compared = compare(a, b, op=into.op)
-    for pair in compared.rows:
-        if pair.counted:
-            _take(into, pair.row, "ms", Reading(round=number, before=pair.before_ms, after=pair.after_ms))
-        else:
-            into.rows.setdefault(pair.row.name, pair.row)
-            into.left_out.setdefault(pair.row.name, []).append(LeftOut(round=number, reason=f"timer {pair.timer}"))
-    for excluded in compared.excluded:
-        into.rows.setdefault(excluded.row.name, excluded.row)
-        into.left_out.setdefault(excluded.row.name, []).append(
-            LeftOut(round=number, reason=excluded.reason.value, note=excluded.note)
-        )
-    for lost in compared.lost:
-        into.lost.setdefault(f"{lost.row.name}{lost.row.label}", f"{lost.row.dtype} {lost.row.label}: {lost.reason}")
+def _a_first(a: Cell, b: Cell, number: int, tables: Tables, names: tuple[str, str]) -> bool:
+    """Whether side A came first: by when the cells started, else by how they ended, else as the plan has it."""
+    started = (a.started, b.started)
+    if None not in started and started[0] != started[1]:
+        return bool(started[0] < started[1])  # type: ignore[operator]
+    ended = tables.first(names, number)
+    return (ended or sides_of(number)[0]) == "A"
 
 
-def _add_values(into: _Collected, number: int, a: RunRows, b: RunRows) -> None:
-    """Rows of compile rounds: each is a kernel with one value."""
-    before, after = by_name(a.measured), by_name(b.measured)
-    for name in dict.fromkeys((*before, *after)):
-        rows = before.get(name) or after[name]
-        values = [_value(side.get(name, ())) for side in (before, after)]
-        if values[0] is None or values[1] is None:
-            into.lost.setdefault(name, f"{described(rows[0]).label}: no value on {_lacking(values)}")
-            continue
-        unit = str(rows[0].get("metric") or "cpu_ms")
-        _take(into, described(rows[0]), unit, Reading(round=number, before=values[0], after=values[1]))
-
-
-def _value(rows: Sequence[Mapping[str, Any]]) -> float | None:
-    value = rows[0].get("value", rows[0].get("compile_ms")) if len(rows) == 1 else None
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-    return float(value) if good and value is not None else None
-
-
-def _lacking(values: Iterable[float | None]) -> str:
-    return " and ".join(side for side, value in zip(("A", "B"), values, strict=True) if value is None)
-
-
-def _take(into: _Collected, row: Row, unit: str, reading: Reading) -> None:
-    into.rows.setdefault(row.name, row)
-    into.units.setdefault(row.name, unit)
-    into.readings.setdefault(row.name, []).append(reading)
+def looks_of(plan: Mapping[str, Any]) -> tuple[tuple[int, float], ...]:
+    """Looks at the rows with their shares of alpha; empty where the plan does not tell."""
+    rounds = plan.get("rounds")
+    if not isinstance(rounds, Mapping) or not (rounds.get("fixed") or rounds.get("looks")):
+        return ()
+    schedule = Schedule.from_json(rounds)
+    return tuple(zip(schedule.looks, schedule.weights, strict=True))
 
 
 def planned_rounds(plan: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "partition": ("--devices 0,1,2,3", "runs/screen_x --lanes 2 --rounds 4", "--devices 0,1 --extra-ops mm --dry-run"),
     "ab_repeat": ("", "topk fft --rounds 4", "--screen runs/screen_x --devices 0,1 --until-settled"),
     "campaign": ("topk fft mm --quick", "--all --devices 0,1,2,3", "--resume"),
-    "report": ("", "runs/campaign_20261129-121500", "runs/repeat_20261129-121500 --json"),
+    "report": ("", "runs/campaign_20261129-121500 --delta 0.5", "runs/softmax_a runs/softmax_b --out report"),
     "status": ("", "runs/campaign_20261129-121500", "--json"),
     "explain": ("IR_CHANGED", "PREFLIGHT_FAILED", "4"),
 }

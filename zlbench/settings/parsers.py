@@ -60,6 +60,17 @@ def seconds_or_none(word: str) -> float:
     return 0.0 if word.strip() in ("0", "0.0") else seconds(word)
 
 
+def percent(word: str) -> float:
+    """Parse a positive percentage below 100, with or without its sign."""
+    try:
+        value = float(word.strip().removesuffix("%"))
+    except ValueError:
+        raise ValueError(f"{word!r} is not a percentage") from None
+    if not 0 < value < 100:
+        raise ValueError(f"{word!r} is not a percentage above 0 and below 100")
+    return value
+
+
 def count(word: str) -> int:
     """Parse a whole number from 1 up."""
     try:

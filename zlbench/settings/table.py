@@ -61,7 +61,8 @@ _WHAT = (
             help="two run directories, A then B; or one pair of a screen; or one screen, by default the newest"),
     _option("of", frozenset({"report", "status"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
             arity=Arity.POSITIONAL, metavar="DIR",
-            help="a campaign or the root of repeated rounds; default: the newest below --out"),
+            help="a campaign or the root of repeated rounds; report: also two run directories (A, then B), a pair of a "
+                 "screen, or a screen; default: the newest campaign or rounds below --out"),
     _option("from_screen", frozenset({"partition"}), Group.WHAT, parse=lambda word: (parsers.path(word),), default=(),
             arity=Arity.POSITIONAL, metavar="SCREEN", env=("SCREEN",),
             help="the screen whose operators are spread; default: the newest below --out"),
@@ -222,7 +223,8 @@ _RUN = (
             help="go on with what was interrupted, by default the newest; what is complete is not done again"),
     _option("out", EVERY - {"explain"}, Group.RUN, parse=parsers.path,
             default=parsers.path("runs"), metavar="DIR", env=("OUT_DIR",), key="out",
-            help="where results are written"),
+            help="where results are written; of a report whose directories are named: into DIR itself, else where the "
+                 "rounds lie, and of two runs into runs/report_TIME"),
 )
 
 _OUTPUT = (
@@ -231,6 +233,9 @@ _OUTPUT = (
           help="keep the lower IR and the binaries, not only their hashes"),
     _option("color", EVERY, Group.OUTPUT, parse=parsers.one_of("auto", "always", "never"), default="auto",
             metavar="WHEN", env=("FLAGGEMS_PERF_COLOR",), key="color", help="auto, always or never"),
+    _option("delta", frozenset({"report"}), Group.OUTPUT, parse=parsers.percent, default=1.0, metavar="PERCENT",
+            key="delta", featured=True,
+            help="difference below which nobody cares: an interval within ±PERCENT is no difference"),
     _flag("explain", frozenset({"doctor"}), Group.OUTPUT, help="show every setting with its source"),
     _flag("debug", EVERY, Group.OUTPUT, help="show tracebacks and the measured processes' own output"),
 )
