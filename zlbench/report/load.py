@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from zlbench.errors import UsageError
 from zlbench.report.model import Header, Measured, OpReadings
 from zlbench.report.pair import read_pairs
 from zlbench.report.read import REPEAT, RoundsRead, header_of, looks_of, planned_rounds, read_rounds, with_kernels
+from zlbench.report.reproduce import commands_of
 from zlbench.report.sightings import read_sightings
 from zlbench.run_pairs import RunPair, is_run, pair_of_screen, pairs_of_screen, two_runs
 from zlbench.screen.candidates import read_candidates
@@ -107,11 +108,9 @@ def load(source: Source, *, allow: bool = False, details: bool = True) -> Measur
     Raises:
         NotComparableError: the guard refuses; nothing may be told of any number.
     """
-    return (
-        _pairs(source, allow=allow, details=details)
-        if source.kind is Kind.PAIRS
-        else _rounds(source, allow=allow, details=details)
-    )
+    if source.kind is Kind.PAIRS:
+        return _pairs(source, allow=allow, details=details)
+    return replace(_rounds(source, allow=allow, details=details), commands=commands_of(source.root))
 
 
 def _pairs(source: Source, *, allow: bool, details: bool) -> Measured:

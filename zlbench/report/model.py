@@ -233,3 +233,5 @@ class Measured:
     telemetry: tuple[TelemetryPoint, ...] = ()
     notes: tuple[str, ...] = ()
     """What the plan of the rounds had to say, such as that nothing is calibrated."""
+    commands: tuple[str, ...] = ()
+    """What can be typed to measure it again, ready for a shell; empty where nothing is remembered."""
