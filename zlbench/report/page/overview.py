@@ -1,0 +1,225 @@
+"""What stands on the page before any script runs: what was compared, verdicts, largest changes, refusals, operators."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from zlbench.inference.types import OpResult, RowResult, Settings
+from zlbench.report import wording
+from zlbench.report.page.exclusions import KINDS, Exclusion, by_reason
+from zlbench.report.page.rows import percent
+from zlbench.report.page.strips import Interval, Scale, Strip
+from zlbench.report.page.terms import explained, standing_meaning
+from zlbench.report.standing import CHANGED, Standing, judged, standing
+from zlbench.report.summary import OpSummary, RowSummary, Summary
+
+LOOKS: dict[Standing, tuple[str, str]] = {
+    Standing.SLOWER: ("slower", "▲"),
+    Standing.FASTER: ("faster", "▼"),
+    Standing.INCONCLUSIVE: ("inconclusive", "?"),
+    Standing.NOT_DETECTABLE: ("undetected", "≈"),
+    Standing.NO_DIFFERENCE: ("same", "="),
+    Standing.INVALID: ("invalid", "✕"),
+    Standing.NOT_COMPARABLE: ("refused", "≠"),
+    Standing.LOST: ("lost", "∅"),
+    Standing.NOT_MEASURED: ("lost", "∅"),
+    Standing.UNJUDGED: ("unjudged", "·"),
+}
+"""Class and sign of each; the sign says it without colour."""
+_LARGEST = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tile:
+    """One verdict with how many rows and operators have it."""
+
+    word: str
+    look: str
+    sign: str
+    number: int
+    rows: int
+    ops: int
+    share: float
+    before: float
+    """Share of the rows before it, for a bar; both in percent."""
+    meaning: str
+    href: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One row or operator as the overview shows it."""
+
+    name: str
+    href: str
+    verdict: str
+    look: str
+    sign: str
+    detail: str = ""
+    dtype: str = ""
+    a: str = ""
+    b: str = ""
+    change: str = ""
+    interval: str = ""
+    strip: Strip | None = None
+    rows: str = ""
+    rounds: str = ""
+    ir: str = ""
+    code: str = ""
+    said: str = ""
+    index: int = 0
+    control: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """A reason with how many things were left out by it."""
+
+    kind: str
+    word: str
+    count: int
+    cause: str
+    """What the word means, else the text that all of them share."""
+    href: str
+
+
+def tiles(summary: Summary, settings: Settings) -> list[Tile]:
+    """Verdicts of subject rows, those without any left out."""
+    rows = Counter(standing(row) for op in summary.subjects for row in op.rows)
+    ops = Counter(judged(op.result) for op in summary.subjects)
+    total = sum(rows.values()) or 1
+    found: list[Tile] = []
+    for number, one in enumerate(Standing):
+        if not rows[one] and not (one in CHANGED and summary.measured):
+            continue
+        look, sign = LOOKS[one]
+        found.append(
+            Tile(
+                word=wording.verdict(one, summary.header.metric), look=look, sign=sign, number=number, rows=rows[one],
+                ops=ops[one], share=round(100 * rows[one] / total, 3),
+                before=round(sum(tile.share for tile in found), 3),
+                meaning=standing_meaning(one, settings), href="#" + urlencode({"verdict": number}),
+            )
+        )  # fmt: skip
+    return found
+
+
+def largest(summary: Summary, settings: Settings) -> tuple[list[Line], list[Line], Scale]:
+    """Rows called slower and those called faster, the largest changes first, with the scale that they share."""
+    found: dict[Standing, list[tuple[OpSummary, int, RowSummary]]] = {one: [] for one in CHANGED}
+    for op in summary.subjects:
+        for place, row in enumerate(op.rows, 1):
+            if standing(row) in found:
+                found[standing(row)].append((op, place, row))
+    for entries in found.values():
+        entries.sort(key=lambda entry: -abs(_interval(entry[2].result)[0] or 0.0))
+    shown = [entries[:_LARGEST] for entries in found.values()]
+    scale = Scale.of([_interval(row.result) for entries in shown for _, _, row in entries], 100 * settings.delta)
+    slower, faster = ([_row_line(summary, *entry, scale) for entry in entries] for entries in shown)
+    return slower, faster, scale
+
+
+def _row_line(summary: Summary, op: OpSummary, place: int, row: RowSummary, scale: Scale) -> Line:
+    one = standing(row)
+    look, sign = LOOKS[one]
+    return Line(
+        name=op.op.op, href="#" + urlencode({"op": op.op.directory, "row": place}), detail=row.row.label,
+        dtype=row.row.dtype, verdict=wording.verdict(one, summary.header.metric), look=look, sign=sign,
+        a=wording.value(row.median_a, row.row.unit), b=wording.value(row.median_b, row.row.unit),
+        change=wording.estimate(row), interval=wording.interval(row.result), strip=scale.strip(_interval(row.result)),
+    )  # fmt: skip
+
+
+def operator_lines(summary: Summary, settings: Settings) -> tuple[list[Line], Scale]:
+    """Every operator, subjects first, with the scale that they share."""
+    ops = (*summary.subjects, *summary.controls)
+    scale = Scale.of([_interval(op.result) for op in ops], 100 * settings.delta)
+    return [_operator_line(summary, index, op, scale) for index, op in enumerate(ops)], scale
+
+
+def _operator_line(summary: Summary, index: int, op: OpSummary, scale: Scale) -> Line:
+    one = judged(op.result)
+    look, sign = LOOKS[one]
+    result = op.result
+    changed = result is not None and one in CHANGED
+    kernels = op.op.kernels
+    return Line(
+        name=op.op.op, href="#" + urlencode({"op": op.op.directory}), control=op.op.control, look=look, sign=sign,
+        verdict=op.why_not or wording.full(result, summary.header.metric), index=index,
+        change=wording.change(result.estimate) if result and changed else "~" if result and result.estimate is not None else "-",
+        interval=wording.interval(result), strip=scale.strip(_interval(result)), rows=str(len(op.rows)),
+        rounds=str(len(op.op.rounds)), ir=_of(kernels, "ir"), code=_of(kernels, "code"),
+        said=_said(op),
+    )  # fmt: skip
+
+
+def _of(kernels: Sequence[Any], name: str) -> str:
+    """``1/24``: kernels that differ, of all; nothing where none is known."""
+    return f"{sum(getattr(kernel, name) not in ('same', 'unknown') for kernel in kernels)}/{len(kernels)}" if kernels else ""
+
+
+def _said(op: OpSummary) -> str:
+    """``2 slower · 1 faster``: what its rows are."""
+    return " · ".join(f"{count} {one.value}" for one, count in wording.counts(op.rows).items())
+
+
+def _interval(result: RowResult | OpResult | None) -> Interval:
+    if result is None:
+        return None, None, None
+    return percent(result.estimate), percent(result.low), percent(result.high)
+
+
+def refusals(found: Sequence[Exclusion]) -> list[Refusal]:
+    """What was left out, by reason, with what the reason means."""
+    return [
+        Refusal(
+            kind=KINDS[kind], word=word, count=len(items), cause=_cause(word, {item.text for item in items}),
+            href="#" + urlencode({"left": word or kind}),
+        )
+        for (kind, word), items in by_reason(found)
+    ]  # fmt: skip
+
+
+def _cause(word: str, texts: set[str]) -> str:
+    term = explained(word)
+    if term is not None:
+        return term.cause
+    return next(iter(texts)) if len(texts) == 1 else ""
+
+
+def counts(summary: Summary) -> list[tuple[str, int]]:
+    """What is missing or not as it should be; said also where it is none."""
+    found = summary.counts
+    return [
+        ("lost rows", found.lost), ("replay fallbacks", found.replay_fallback), ("graph fallbacks", found.no_cudagraph),
+        ("captures poisoned", found.poisoned), ("invalid pairs", found.invalid), ("pairs re-run", found.rerun),
+        ("failed cells", found.failed),
+    ]  # fmt: skip
+
+
+def headline(summary: Summary) -> str:
+    """One sentence: how many rows changed, and what all operators together show."""
+    rows = [standing(row) for op in summary.subjects for row in op.rows]
+    said = Counter(rows)
+    words = [wording.verdict(one, summary.header.metric) for one in CHANGED]
+    changed = " and ".join(f"{said[one]:,} {word}" for one, word in zip(CHANGED, words, strict=True))
+    if not any(said[one] for one in CHANGED):
+        changed = f"none is called {' or '.join(words)}"
+    return f"Of {_many(len(rows), 'row')} in {_many(len(summary.subjects), 'operator')}, {changed}."
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def mean_of_operators(summary: Summary) -> str:
+    """``+0.81 % (−0.20…+1.80)``; empty where there is none."""
+    found = summary.inference.campaign if summary.inference else None
+    if found is None or found.estimate is None:
+        return ""
+    span = f" ({wording.change(found.low)} … {wording.change(found.high)})" if found.low is not None else ""
+    return f"{wording.change(found.estimate)} %{span}"
