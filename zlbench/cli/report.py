@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from zlbench.cli.app import App
 from zlbench.cli.find import find_rounds
 from zlbench.cli.main import finish
 from zlbench.errors import ExitCode, NotComparableError, NothingMeasuredError
+from zlbench.report import gate, github
 from zlbench.report.ending import exit_code, nothing_lines
 from zlbench.report.load import Kind, Source, load, source_of
 from zlbench.report.outputs import REPORT, write
 from zlbench.report.summary import Summary, summarise
-from zlbench.report.text import to_text
+from zlbench.report.text import WIDTH, to_text, wrapped
 from zlbench.settings import SourceKind
 from zlbench.text import relative
 
@@ -28,15 +30,31 @@ def run(app: App) -> ExitCode:
     if source.kind is Kind.PAIRS and not measured.reason:
         _refuse_nothing(nothing_lines(measured), code)
     summary = summarise(measured, delta=app.resolved.value("delta") / 100)
+    gates = app.resolved.value("fail_on")
+    found = gate.regressions(summary, gates)
+    summary = replace(summary, findings=tuple(gate.lines(summary, gates, found)))
+    # What is missing or cannot be compared is said first: it is found and mended before a regression is looked for.
+    code = ExitCode.REGRESSION if found and code is ExitCode.OK else code
     folder = _folder(app, source)
     write(folder, summary)
+    _tell_github(app, folder, found)
     if app.resolved.flag("json"):
         app.json(_data(folder, summary, code))
         return ExitCode(finish(code))
-    for line in to_text(summary):
+    for line in (*to_text(summary, colour=app.paint), *wrapped(summary.findings, WIDTH, further="    ")):
         app.result(line)
     app.result(str(relative(folder / REPORT, app.cwd)))
     return ExitCode(finish(code))
+
+
+def _tell_github(app: App, folder: Path, found: Sequence[gate.Regression]) -> None:
+    """Annotations, and the page of the step, where a workflow runs this. Both go where no result goes."""
+    if github.in_actions(app.env):
+        for line in github.annotations(found):
+            app.talk(line)
+    warning = github.write_step_summary((folder / REPORT).read_text(encoding="utf-8"), app.env)
+    if warning:
+        app.talk(f"note: {warning}")
 
 
 def _source(app: App) -> Source:

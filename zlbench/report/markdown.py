@@ -38,7 +38,7 @@ _Named = tuple[OpSummary, RowSummary]
 
 def to_markdown(summary: Summary, limit: int = LIMIT) -> str:
     """The whole page, in at most `limit` bytes."""
-    parts = [_head(summary)]
+    parts = [_head(summary), _lines("Thresholds", summary.findings, rank=1, most=4_000)]
     if summary.measured:
         rows = [(op, row) for op, ordered in by_urgency(summary.subjects) for row in ordered]
         changed = [pair for pair in rows if standing(pair[1]) in CHANGED]

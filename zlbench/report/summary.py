@@ -104,6 +104,8 @@ class Summary:
     inference: Inference | None = None
     source: Measured | None = None
     """What it was made of: identities, telemetry, looks."""
+    findings: tuple[str, ...] = ()
+    """What thresholds of the caller (``--fail-on``) found, in lines; nothing where there are none."""
 
     @property
     def measured(self) -> bool:
@@ -160,8 +162,6 @@ def _inferred(measured: Measured, *, delta: float, q: float) -> Inference | None
         ) from error
     from zlbench import inference
 
-    if not hasattr(inference, "infer"):
-        return None
     found: Inference = inference.infer(samples_of(measured), settings_of(measured, delta=delta, q=q))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zlbench.fail_on import Gate, read_gate
 from zlbench.nearest import nearest
 from zlbench.target import parse_targets
 
@@ -140,6 +141,11 @@ def dtypes(word: str) -> tuple[str, ...]:
 def targets(word: str) -> tuple[str, ...]:
     """Split compile targets at commas or blanks, such as ``cuda:90,hip:gfx942``."""
     return tuple(str(target) for target in parse_targets(word))
+
+
+def gate(word: str) -> tuple[Gate, ...]:
+    """Parse one threshold such as ``slower>2%``."""
+    return (read_gate(word),)
 
 
 def configs(word: str) -> str:

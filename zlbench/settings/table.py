@@ -236,6 +236,9 @@ _OUTPUT = (
     _option("delta", frozenset({"report"}), Group.OUTPUT, parse=parsers.percent, default=1.0, metavar="PERCENT",
             key="delta", featured=True,
             help="difference below which nobody cares: an interval within ±PERCENT is no difference"),
+    _option("fail_on", frozenset({"report"}), Group.OUTPUT, parse=parsers.gate, default=(), arity=Arity.REPEATED,
+            metavar="EXPR", featured=True,
+            help="end with 7 where something is beyond it: slower>2%, faster>5%, spills>0, registers>10%, …"),
     _flag("explain", frozenset({"doctor"}), Group.OUTPUT, help="show every setting with its source"),
     _flag("debug", EVERY, Group.OUTPUT, help="show tracebacks and the measured processes' own output"),
 )
