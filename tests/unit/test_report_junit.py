@@ -69,7 +69,7 @@ def test_what_the_gate_found_is_a_failure() -> None:
 
 def test_what_is_excluded_lost_or_failed_is_said_with_its_reason() -> None:
     root = parsed(judged())
-    note = "not compared: TIMER_MISMATCH (cuda_graph on A, direct on B)"
+    note = "not comparable: TIMER_MISMATCH (cuda_graph on A, direct on B)"
     assert cases(root, "sort")["int64 1024x1024"] == ("skipped", note)
     assert cases(root, "gelu")["lost row float16 512x512: OOM on B"] == (
         "skipped",
@@ -79,7 +79,7 @@ def test_what_is_excluded_lost_or_failed_is_said_with_its_reason() -> None:
     assert cases(compile_rounds, "fft") == {
         "cell of round 2 B: CELL_TIMEOUT": ("error", "round 2 B: CELL_TIMEOUT"),
         "fft_row_kernel w4s3": ("skipped", "FEW_PAIRS: invalid: FEW_PAIRS"),
-        "fft_row_kernel w8s3": ("skipped", "not compared: LOST (no value on B)"),
+        "fft_row_kernel w8s3": ("skipped", "lost: LOST (no value on B)"),
     }
     assert "invalid pair, round 4: PAIR_THROTTLED" in (compile_rounds.findtext(".//system-out") or "")
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from zlbench.inference.types import Verdict
-from zlbench.report.machine import SIDES, first, identity, operator_names, operators, reasons, row_names, said
+from zlbench.report import wording
+from zlbench.report.machine import SIDES, first, identity, operator_names, operators, row_names, said
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 
 _FORBIDDEN = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -71,7 +72,7 @@ def _cases(suite: Element, op: OpSummary, failures: Mapping[tuple[str, str], str
 def why_skipped(row: RowSummary) -> str:
     """Why nothing may be said of a row; empty where something may."""
     if not row.n:
-        return f"not compared: {reasons(row.row) or 'no valid round has it on both sides'}"
+        return wording.why_empty(row)
     if row.result is not None and row.result.verdict is Verdict.INVALID:
         return row.result.what if row.result.why is None else f"{row.result.why.value}: {row.result.what}"
     return ""

@@ -80,13 +80,6 @@ def said(row: RowReadings) -> str:
     return " ".join(part for part in (row.dtype, row.label) if part not in ("", "-")) or row.name
 
 
-def reasons(row: RowReadings) -> str:
-    """Why rounds have no reading of a row, each reason once: ``TIMER_MISMATCH (cuda_graph on A, direct on B)``."""
-    return "; ".join(
-        dict.fromkeys(f"{item.reason} ({item.note})" if item.note else item.reason for item in row.left_out)
-    )
-
-
 def identity(summary: Summary, side: str) -> Mapping[str, Any]:
     """What is known of a side, as in run_identity.json; empty where nothing is."""
     return (summary.source.sides.get(side) if summary.source else None) or {}

@@ -33,7 +33,8 @@ def commands_of(root: Path) -> tuple[str, ...]:
         return (_shell("campaign", words, campaign),)
     rounds = store.read_json(root / REPEAT)
     if isinstance(rounds, Mapping) and isinstance(rounds.get("settings"), Mapping):
-        return (_shell("ab_repeat", [*_stored(rounds["settings"]), *_screen(rounds)], rounds),)
+        words = [*_stored(rounds["settings"]), *_screen(rounds)]
+        return (_shell("ab_repeat", words, rounds),) if words else ()
     return ()
 
 
@@ -59,8 +60,9 @@ def _stored(settings: Mapping[str, Any]) -> Iterator[str]:
 
 def _screen(rounds: Mapping[str, Any]) -> Iterator[str]:
     """The screen that the operators were taken from, where it was not named but found."""
-    known = [(rounds["settings"].get(name) or {}).get("words") for name in ("ops", "screen")]
-    if rounds.get("screen") and not any(known):
+    known = [rounds["settings"].get(name) for name in ("ops", "screen")]
+    named = any(isinstance(setting, Mapping) and setting.get("words") for setting in known)
+    if rounds.get("screen") and not named:
         yield from ("--screen", str(rounds["screen"]))
 
 
