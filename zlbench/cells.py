@@ -80,6 +80,8 @@ class CellSpec:
     """One dtype and one shape only: a first look."""
     rows: tuple[str, ...] | None = None
     """Names of the rows to measure; None for all. What is left out is counted as such, and is no lost row."""
+    placement: int = 0
+    """Which place inputs get, equal for both sides of a round; 0: where the allocator puts them."""
     keep_binaries: bool = False
     continued: int = 0
     """How many processes of this cell lost their device before this one: it goes on behind the last started row."""

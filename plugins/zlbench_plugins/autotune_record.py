@@ -75,7 +75,8 @@ class Recorder:
         text = canonical(key)
         chosen = call.chosen
         config = encode_config(chosen)
-        self._context.tuned[f"{call.kernel} {text}"] = in_short(config)
+        if key is not None:  # with a single config nothing is chosen, and a replay does not hear of it
+            self._context.tuned[f"{call.kernel} {text}"] = in_short(config)
         record = {
             "tuner": call.kind.value, "kernel": call.kernel, "module": call.module, "key": key, "config": config,
             "pre_hook": has_hook(chosen), **sweep_of(call), **self._origin(call, view), **_libtuner(call),

@@ -8,7 +8,7 @@ read, and the generator is started again behind the shape that failed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,8 +101,14 @@ def begin_behind(rows: Sequence[Mapping[str, Any]]) -> Begin:
     )
 
 
-def cases(bench: Any, dtype: Any, seed: int, begin: Begin | None = None) -> Iterator[Case]:
-    """Yield every input case of `bench` for `dtype` from `begin` on; `bench.shapes` is restored at the end."""
+def cases(
+    bench: Any, dtype: Any, seed: int, begin: Begin | None = None, *, before: Callable[[], None] = lambda: None
+) -> Iterator[Case]:
+    """Yield every input case of `bench` for `dtype` from `begin` on; `bench.shapes` is restored at the end.
+
+    Args:
+        before: called before each input is built, when that of the row before is gone.
+    """
     shapes = list(bench.shapes or ())
     place = (1, 0) if begin is None else (begin.loop, begin.shape)
     try:
@@ -110,7 +116,7 @@ def cases(bench: Any, dtype: Any, seed: int, begin: Begin | None = None) -> Iter
             tracked = TrackedShapes(shapes, loop=place[0], start=place[1], seed=seed)
             bench.shapes = tracked
             stopped = False
-            for case in _until_error(bench, dtype, tracked):
+            for case in _until_error(bench, dtype, tracked, before):
                 yield case
                 stopped = case.error is not None
             behind = (tracked.loop, (tracked.position or 0) + 1)
@@ -121,12 +127,13 @@ def cases(bench: Any, dtype: Any, seed: int, begin: Begin | None = None) -> Iter
         bench.shapes = shapes
 
 
-def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes) -> Iterator[Case]:
+def _until_error(bench: Any, dtype: Any, tracked: TrackedShapes, before: Callable[[], None]) -> Iterator[Case]:
     inputs = bench.get_input_iter(dtype)
     while True:
         tracked.seed()
         value = None  # the row before may fill the card
         try:
+            before()
             value = next(inputs)
         except StopIteration:
             return

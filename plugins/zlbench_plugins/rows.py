@@ -25,6 +25,7 @@ from zlbench_plugins.cases import Case, begin_behind, cases
 from zlbench_plugins.context import CellContext, current
 from zlbench_plugins.failures import FailureKind, classify, one_line
 from zlbench_plugins.past import Past, read_past
+from zlbench_plugins.placement import Placement
 from zlbench_plugins.rates import rates, release_memory
 from zlbench_plugins.timing import lost_or_failed, measure
 
@@ -47,6 +48,7 @@ class RowRunner:
         self._named = [str(row.get("row", "")) for row in done]
         self._uncapturable, self._without_baseline = past.uncapturable, past.without_baseline
         self._announced = past.announced
+        self._placement = Placement(context)
 
     def run(self, bench: Any) -> None:
         """Measure every row of `bench`; fails the test at the end if any row failed."""
@@ -56,7 +58,8 @@ class RowRunner:
             rows = self._take_kept(bench, dtype)
             begin = begin_behind(rows)
             first = len(rows) - begin.known
-            for number, case in enumerate(cases(bench, dtype, self.context.spec.seed, begin), start=first):
+            found = cases(bench, dtype, self.context.spec.seed, begin, before=self._place)
+            for number, case in enumerate(found, start=first):
                 if number >= first + begin.known:
                     baseline = wants_baseline(self.context.spec, place, number)
                     rows.append(self.row(bench, dtype, case, baseline=baseline))
@@ -127,6 +130,10 @@ class RowRunner:
             taken.append(row)
             self._next()
         return taken
+
+    def _place(self) -> None:
+        """Somewhere else for the inputs that are made next."""
+        self._placement.renew(self._sequence)
 
     def _next(self) -> int:
         self._sequence += 1

@@ -31,7 +31,7 @@ class PairSpec:
             spec = replace(spec, replay_from=str(cell_dir(self.folder, 1, "A")))
         return replace(
             spec, side=slot.side, cell=f"{self.folder.name}/{path.name}", out_dir=str(path),
-            rows=None if rows is None else tuple(rows),
+            rows=None if rows is None else tuple(rows), placement=slot.round,
         )  # fmt: skip
 
 
