@@ -1,4 +1,4 @@
-"""Directories as the predecessor left them, written by hand: logs with upstream's tables, identities, tables of a root."""
+"""Directories as the predecessor left them, written by hand: logs with the tables of upstream, identities, tables."""
 
 from __future__ import annotations
 
@@ -83,19 +83,10 @@ def write_rounds(folder: Path, op: str, *, rounds: int, rows: Mapping[str, tuple
 
 def write_status(root: Path, lines: Iterable[tuple[int, str, str, str, int]], *, card: str | None = None) -> None:
     """status.tsv: round, operator, side, switch, rc of each run in the order of their ends."""
-    names = [
-        "round",
-        "op",
-        "side",
-        "switch",
-        "rc",
-        "elapsed_s",
-        "success",
-        "failed",
-        "replay_fallback",
-        "no_cudagraph",
+    names = (
+        "round", "op", "side", "switch", "rc", "elapsed_s", "success", "failed", "replay_fallback", "no_cudagraph",
         "capture_poisoned",
-    ]
+    )  # fmt: skip
     head = ["card", *names] if card else names
     text = ["\t".join(head)]
     for line in lines:
@@ -106,33 +97,13 @@ def write_status(root: Path, lines: Iterable[tuple[int, str, str, str, int]], *,
 
 def write_screen(root: Path, verdicts: Mapping[str, str]) -> None:
     """screen.tsv with its 19 columns."""
-    names = [
-        "op",
-        "op_file",
-        "dtypes",
-        "rows_before",
-        "rows_after",
-        "kernels_before",
-        "kernels_after",
-        "cvt_before",
-        "cvt_after",
-        "elapsed_before",
-        "elapsed_after",
-        "verdict",
-        "backend",
-        "device",
-        "timer",
-        "bench_level",
-        "shape_mode",
-        "tuner_cache",
-        "direct_repeat",
-    ]
+    names = (
+        "op", "op_file", "dtypes", "rows_before", "rows_after", "kernels_before", "kernels_after", "cvt_before",
+        "cvt_after", "elapsed_before", "elapsed_after", "verdict", "backend", "device", "timer", "bench_level",
+        "shape_mode", "tuner_cache", "direct_repeat",
+    )  # fmt: skip
+    caliber = ("musa", "3", "cuda_graph", "core", "upstream", "isolated", "1")
     root.mkdir(parents=True, exist_ok=True)
     lines = ["\t".join(names)]
-    for op, verdict in verdicts.items():
-        lines.append(
-            "\t".join(
-                (op, op, "", *"11223344", verdict, *["musa", "3", "cuda_graph", "core", "upstream", "isolated", "1"])
-            )
-        )
+    lines += ["\t".join((op, op, "", *"11223344", verdict, *caliber)) for op, verdict in verdicts.items()]
     (root / "screen.tsv").write_text("\n".join(lines) + "\n")

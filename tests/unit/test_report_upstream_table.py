@@ -120,7 +120,7 @@ _dict = st.dictionaries(st.text(max_size=8), _item, min_size=1, max_size=2).map(
 _detail = _list | _dict | st.tuples(_list, _dict).map(lambda pair: f"({pair[0]}, {pair[1]})") | st.just("N/A")
 _ms = st.none() | st.integers(0, 10**10).map(lambda nanoseconds: nanoseconds / 1e6)
 _lines = st.lists(st.tuples(st.sampled_from(["SUCCESS", "FAILED"]), _ms, _ms, _detail), max_size=6)
-_between = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=60).filter(
+_between = st.text(st.characters(codec="utf-8"), max_size=60).filter(
     lambda text: "Status" not in text and "SUCCESS" not in text and "FAILED" not in text and "Operator" not in text
 )
 
