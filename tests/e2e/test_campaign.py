@@ -37,8 +37,8 @@ def test_all_steps_in_one_go_and_everything_is_found_again(project: ToyProject) 
                  "report.md", "rows.csv", "status.json"):  # fmt: skip
         assert (root / name).is_file(), name
     assert not list(project.runs.glob("screen_*"))
-    assert "descriptive: no claim of faster or slower is made yet" in ended.out
-    assert "descriptive" in (root / "report.md").read_text()
+    for text in (ended.out, (root / "report.md").read_text()):
+        assert "invalid: FEW_PAIRS" in text
     with (root / "rows.csv").open() as stream:
         assert {line["n"] for line in csv.DictReader(stream)} == {"2"}
     # In a fresh shell each command finds it by itself.
@@ -175,7 +175,7 @@ def test_as_data(project: ToyProject) -> None:
     status = json.loads(project.run("status", "--json").out)
     assert (status["state"], status["alive"], status["lanes"][0]["done"]) == ("finished", False, 4)
     report = json.loads(project.run("report", "--json").out)
-    assert report["subjects"][0]["rows"][0]["n"] == 2
+    assert report["operators"][0]["rows"][0]["n"] == 2
 
 
 def test_no_campaign_and_no_rounds_are_said_so(project: ToyProject) -> None:

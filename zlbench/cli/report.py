@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from zlbench import store
 from zlbench.cli.app import App
@@ -13,11 +12,12 @@ from zlbench.cli.find import find_rounds
 from zlbench.cli.main import finish
 from zlbench.errors import ExitCode, NotComparableError, NothingMeasuredError
 from zlbench.report import gate, github
+from zlbench.report.data import to_data
 from zlbench.report.ending import exit_code, nothing_lines
 from zlbench.report.load import Kind, Source, load, source_of
-from zlbench.report.outputs import REPORT, write
-from zlbench.report.summary import Summary, summarise
-from zlbench.report.text import WIDTH, to_text, wrapped
+from zlbench.report.outputs import REPORT, Asked, Told, write
+from zlbench.report.summary import summarise
+from zlbench.report.text import to_text
 from zlbench.settings import SourceKind
 from zlbench.text import relative
 
@@ -36,15 +36,22 @@ def run(app: App) -> ExitCode:
     # What is missing or cannot be compared is said first: it is found and mended before a regression is looked for.
     code = ExitCode.REGRESSION if found and code is ExitCode.OK else code
     folder = _folder(app, source)
-    write(folder, summary)
+    told = Told(summary=summary, failures=gate.failures(found) if gates else None)
+    write(folder, told, _asked(app))
     _tell_github(app, folder, found)
     if app.resolved.flag("json"):
-        app.json(_data(folder, summary, code))
+        directory = str(relative(folder, app.cwd))
+        app.json(to_data(summary, failures=told.failures, directory=directory, exit_code=int(code)))
         return ExitCode(finish(code))
-    for line in (*to_text(summary, colour=app.paint), *wrapped(summary.findings, WIDTH, further="    ")):
+    for line in to_text(summary, colour=app.paint):
         app.result(line)
     app.result(str(relative(folder / REPORT, app.cwd)))
     return ExitCode(finish(code))
+
+
+def _asked(app: App) -> Asked:
+    given = app.resolved.value("receipts")
+    return Asked(exports=app.resolved.value("export"), receipts=None if given is None else app.cwd / given)
 
 
 def _tell_github(app: App, folder: Path, found: Sequence[gate.Regression]) -> None:
@@ -79,8 +86,3 @@ def _refuse_nothing(lines: list[str], code: ExitCode) -> None:
     if code is ExitCode.NOT_COMPARABLE:
         raise NotComparableError("\n".join(lines), hint="No report is written. Row by row: zlbench compare")
     raise NothingMeasuredError("\n".join(lines), hint="No report is written.")
-
-
-def _data(folder: Path, summary: Summary, code: ExitCode) -> dict[str, Any]:
-    plain = replace(summary, source=None, inference=None)
-    return {"schema_version": 1, "directory": str(folder), "exit_code": int(code), **asdict(plain)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib import resources
 from typing import Any
@@ -29,20 +30,32 @@ _DEPTH = 4
 
 
 def to_json(
-    summary: Summary, *, created: str | None = None, directory: str | None = None, exit_code: int | None = None
+    summary: Summary,
+    *,
+    failures: Mapping[tuple[str, str], str] | None = None,
+    created: str | None = None,
+    directory: str | None = None,
+    exit_code: int | None = None,
 ) -> str:
     """The file's text.
 
     Args:
+        failures: what gates found, by operator's directory and row name, an empty one for the operator as a whole;
+            None without a gate.
         created: the time stamp, ISO 8601 with a zone; None keeps equal input at equal bytes.
-        directory: what was reported on, as it was given.
-        exit_code: what the command ends with.
+        directory: where the report was written to; exit_code: what the command ends with. Both are None in a file.
     """
-    return json_text(to_data(summary, created=created, directory=directory, exit_code=exit_code), depth=_DEPTH)
+    data = to_data(summary, failures=failures, created=created, directory=directory, exit_code=exit_code)
+    return json_text(data, depth=_DEPTH)
 
 
 def to_data(
-    summary: Summary, *, created: str | None = None, directory: str | None = None, exit_code: int | None = None
+    summary: Summary,
+    *,
+    failures: Mapping[tuple[str, str], str] | None = None,
+    created: str | None = None,
+    directory: str | None = None,
+    exit_code: int | None = None,
 ) -> dict[str, Any]:
     """The same as values that JSON can hold. Arguments as of `to_json`."""
     header, source = summary.header, summary.source
@@ -64,6 +77,8 @@ def to_data(
         "conditions": list(header.conditions),
         "warnings": list(header.warnings),
         "screen": list(header.screen),
+        "notes": list(source.notes) if source else [],
+        "commands": list(source.commands) if source else [],
         "sides": {
             side: {"described": described, "identity": plain(identity(summary, side)) or None}
             for side, described in zip(SIDES, (header.a, header.b), strict=True)
@@ -71,6 +86,10 @@ def to_data(
         "caliber": _caliber(summary),
         "counts": {item.name: getattr(summary.counts, item.name) for item in fields(summary.counts)},
         "statistics": _statistics(summary.inference),
+        "gates": list(summary.findings),
+        "regressions": None
+        if failures is None
+        else [{"directory": op, "row": row, "text": text} for (op, row), text in failures.items()],
         "operators": [operator_data(op) for op in operators(summary)],
         "cells": [_cell(cell) for cell in source.cells] if source else [],
     }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from zlbench import store
+from zlbench.report.data import to_json
+from zlbench.report.go_bench import to_go
+from zlbench.report.junit import to_junit
 from zlbench.report.markdown import to_markdown
+from zlbench.report.pytest_benchmark import to_pytest_benchmark
+from zlbench.report.receipts import receipts
 from zlbench.report.rows_csv import to_csv
 from zlbench.report.summary import Summary
 
@@ -16,27 +21,80 @@ REPORT = "report.md"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Output:
-    """One file."""
+class Told:
+    """What renderers are told.
 
-    name: str
-    render: Callable[[Summary], str]
+    Args:
+        failures: what gates found, by operator's directory and row name; None without a gate.
+    """
+
+    summary: Summary
+    failures: Mapping[tuple[str, str], str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Output:
+    """One or more files that are written together.
+
+    Args:
+        render: their texts by name.
+        export: the word of ``--export`` that asks for them; empty where they are always written.
+    """
+
+    render: Callable[[Told], Mapping[str, str]]
+    export: str = ""
 
 
 OUTPUTS: tuple[Output, ...] = (
-    Output(name=REPORT, render=to_markdown),
-    Output(name="rows.csv", render=to_csv),
+    Output(render=lambda told: {REPORT: to_markdown(told.summary)}),
+    Output(render=lambda told: {"rows.csv": to_csv(told.summary)}),
+    Output(render=lambda told: {"report.json": to_json(told.summary, failures=told.failures)}),
+    Output(export="junit", render=lambda told: {"junit.xml": to_junit(told.summary, failures=told.failures)}),
+    Output(export="pytest-benchmark", render=lambda told: _sides("pytest-benchmark.json", to_pytest_benchmark, told)),
+    Output(export="go", render=lambda told: _sides("go-bench.txt", to_go, told)),
 )
+EXPORTS = tuple(output.export for output in OUTPUTS if output.export)
 
 
-def write(folder: Path, summary: Summary) -> tuple[Path, ...]:
-    """Write every file of the table, each whole; the folder is made where it is not there.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """Which files are wanted besides those that are always written.
+
+    Args:
+        exports: words of `EXPORTS`.
+        receipts: where the receipts go; None for none.
+    """
+
+    exports: Collection[str] = field(default_factory=tuple)
+    receipts: Path | None = None
+
+
+def write(folder: Path, told: Told, asked: Asked | None = None) -> tuple[Path, ...]:
+    """Write the files, each whole; a folder is made where it is not there.
 
     Raises:
         PreflightError: it cannot be written. PartialError: the disk is full.
     """
+    asked = asked or Asked()
+    # With a gate, what it found is wanted where tools look for what failed.
+    exports = {"", *asked.exports, *(["junit"] if told.failures is not None else [])}
+    written: list[Path] = []
+    for output in OUTPUTS:
+        if output.export in exports:
+            written += _written(folder, output.render(told))
+    if asked.receipts is not None:
+        written += _written(asked.receipts, receipts(told.summary))
+    return tuple(written)
+
+
+def _written(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     with store.clear_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    for output in OUTPUTS:
-        store.write_text(folder / output.name, output.render(summary))
-    return tuple(folder / output.name for output in OUTPUTS)
+    for name, text in texts.items():
+        store.write_text(folder / name, text)
+    return [folder / name for name in texts]
+
+
+def _sides(name: str, render: Callable[[Summary], Mapping[str, str]], told: Told) -> dict[str, str]:
+    """The side comes first: tools show the beginning of a file's name."""
+    return {f"{side}.{name}": text for side, text in render(told.summary).items()}

@@ -158,6 +158,12 @@ def configs(word: str) -> str:
         raise ValueError(f"{word!r} is neither first, all nor a number of configs") from None
 
 
+def several_of(*choices: str) -> Callable[[str], tuple[str, ...]]:
+    """Make a parser for words of a closed set with commas or blanks between them."""
+    known = one_of(*choices)
+    return lambda word: tuple(known(name) for name in word.replace(",", " ").split())
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """Make a parser for a closed set of words."""
 

@@ -239,6 +239,11 @@ _OUTPUT = (
     _option("fail_on", frozenset({"report"}), Group.OUTPUT, parse=parsers.gate, default=(), arity=Arity.REPEATED,
             metavar="EXPR", featured=True,
             help="end with 7 where something is beyond it: slower>2%, faster>5%, spills>0, registers>10%, …"),
+    _option("export", frozenset({"report"}), Group.OUTPUT, parse=parsers.several_of("junit", "pytest-benchmark", "go"),
+            default=(), arity=Arity.REPEATED, metavar="FORMATS",
+            help="further files: junit, pytest-benchmark, go; junit.xml comes with --fail-on by itself"),
+    _option("receipts", frozenset({"report"}), Group.OUTPUT, parse=parsers.path, metavar="DIR",
+            help="write what a pull request is asked for into DIR: tables, kernels, identities, caliber, exclusions"),
     _flag("explain", frozenset({"doctor"}), Group.OUTPUT, help="show every setting with its source"),
     _flag("debug", EVERY, Group.OUTPUT, help="show tracebacks and the measured processes' own output"),
 )
