@@ -45,6 +45,8 @@ def to_text(summary: Summary, width: int = WIDTH, colour: Paint = plain) -> list
     else:
         lines += ["", *_rows(summary, width, colour), *_missing(summary, width), ""]
         lines += [*_operators(summary, width, colour), *wrapped(_end(summary), width)]
+    for text in summary.findings:
+        lines += wrapped([text], width, "  " if text.startswith(" ") else "", "    ")
     return [_safe(line, width) for line in lines]
 
 
