@@ -9,16 +9,18 @@ from typing import Any
 from zlbench.inference.types import Calibration, Settings
 from zlbench.report import wording
 from zlbench.report.page import overview
-from zlbench.report.page.embed import as_json, compact, figures, policy, script, style
+from zlbench.report.page.embed import as_json, compact, policy, script, style
 from zlbench.report.page.exclusions import KINDS, Exclusion, exclusions
 from zlbench.report.page.identities import fields
 from zlbench.report.page.kernels import Kernels, kernels
+from zlbench.report.page.numbers import figures
 from zlbench.report.page.operators import operators
-from zlbench.report.page.rows import percent, rounds, row_columns
+from zlbench.report.page.rows import rounds, row_columns
 from zlbench.report.page.sightings import timeline
-from zlbench.report.page.terms import Term, explained_all, figures as figure_terms
-from zlbench.report.standing import Standing
-from zlbench.report.summary import OpSummary, Summary
+from zlbench.report.page.terms import Term, explained_all
+from zlbench.report.page.terms import figures as figure_terms
+from zlbench.report.standing import Standing, standing
+from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import plural
 
 _LISTED = 500
@@ -33,6 +35,9 @@ class _Parts:
     summary: Summary
     settings: Settings
     ops: tuple[OpSummary, ...]
+    rows: tuple[RowSummary, ...]
+    standings: tuple[Standing, ...]
+    """Of all rows, in order; those of subjects come first."""
     left_out: list[Exclusion]
     kernels: Kernels
     timeline: dict[str, Any]
@@ -40,27 +45,35 @@ class _Parts:
     @classmethod
     def of(cls, summary: Summary) -> _Parts:
         ops = (*summary.subjects, *summary.controls)
+        rows = tuple(row for op in ops for row in op.rows)
         source = summary.source
         return cls(
-            summary=summary, ops=ops, left_out=exclusions(ops), kernels=kernels(ops),
+            summary=summary, ops=ops, rows=rows, standings=tuple(map(standing, rows)), left_out=exclusions(ops),
+            kernels=kernels(ops),
             settings=summary.inference.settings if summary.inference else _SIDES_UNKNOWN,
             timeline=timeline(source.cells, source.telemetry) if source else {},
         )  # fmt: skip
+
+    @property
+    def subjects(self) -> tuple[Standing, ...]:
+        """Of subject rows."""
+        return self.standings[: sum(len(op.rows) for op in self.summary.subjects)]
 
 
 def context(summary: Summary, made: str = "") -> dict[str, Any]:
     """Everything that the template names."""
     parts = _Parts.of(summary)
     compared = fields(summary.source.sides) if summary.source else []
-    slower, faster, scale = overview.largest(summary, parts.settings)
-    lines, op_scale = overview.operator_lines(summary, parts.settings)
+    slower, faster, scale = overview.largest(summary, parts.subjects, parts.settings)
+    lines, op_scale = overview.operator_lines(summary, parts.standings, parts.settings)
     longer, shorter = (wording.verdict(one, summary.header.metric) for one in (Standing.SLOWER, Standing.FASTER))
     return {
         "header": summary.header, "planned": summary.planned, "made": made, "measured": summary.measured,
         "reason": summary.reason or wording.NOTHING, "what": wording.what(summary), "claim": summary.claim,
         "notes": [*wording.alarms(summary), *summary.header.warnings, *filter(None, [summary.progress])],
-        "headline": overview.headline(summary), "mean": overview.mean_of_operators(summary),
-        "convention": wording.convention(summary.header.metric), "tiles": overview.tiles(summary, parts.settings),
+        "headline": overview.headline(summary, parts.subjects), "mean": overview.mean_of_operators(summary),
+        "convention": wording.convention(summary.header.metric),
+        "tiles": overview.tiles(summary, parts.subjects, parts.settings),
         "longer": longer, "shorter": shorter, "slower": slower, "faster": faster, "scale": scale,
         "counts": overview.counts(summary), "causes": wording.causes(summary),
         "refusals": overview.refusals(parts.left_out), "omitted": _omitted(parts.kernels),
@@ -159,9 +172,7 @@ def _main(parts: _Parts) -> dict[str, Any]:
     return {
         "delta": figures(100 * parts.settings.delta), "interval": _interval_name(parts), "directions": directions,
         "verdicts": [[wording.verdict(one, metric), *overview.LOOKS[one]] for one in Standing],
-        "kinds": KINDS, "judged": inference is not None, "bias": percent(inference.calibration.bias) if inference else 0,
-        "ops": operators(parts.ops), "rows": row_columns(parts.ops),
+        "kinds": KINDS, "judged": inference is not None,
+        "ops": operators(parts.ops), "rows": row_columns(parts.rows, parts.standings, metric, parts.settings.delta),
         "terms": {term.word: [term.cause, term.meaning, term.step] for term in explained_all(_used(parts))},
     }  # fmt: skip
-
-

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from zlbench.report.page.numbers import Json
 
 STYLE = "page.css"
 SCRIPTS = ("base.js", "state.js", "table.js", "plots.js", "diff.js", "timeline.js", "operator.js", "page.js")
@@ -17,25 +19,15 @@ _ESCAPES = (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\
 
 
 def as_json(value: Any) -> str:
-    """JSON that may stand in ``<script type="application/json">``: it holds no ``<``, ``>``, ``&`` or line separator."""
+    """JSON that may stand in ``<script type="application/json">``: it holds no ``<``, ``>``, ``&``."""
+    if isinstance(value, Json):
+        return value
+    if isinstance(value, Mapping) and any(isinstance(item, (Json, Mapping)) for item in value.values()):
+        return "{" + ",".join(f"{as_json(str(key))}:{as_json(item)}" for key, item in value.items()) + "}"
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character, escape in _ESCAPES:
         text = text.replace(character, escape)
     return text
-
-
-def figures(number: float | None, digits: int = 5) -> float | int | None:
-    """A number with so many significant digits, the shortest way; None where there is none or it is not finite.
-
-    >>> figures(0.0164321), figures(2.0), figures(float("nan"))
-    (0.016432, 2, None)
-    """
-    if number is None:
-        return None
-    short = float(f"{number:.{digits}g}")
-    if short != short or short in {float("inf"), float("-inf")}:
-        return None
-    return int(short) if short == int(short) and abs(short) < 1e15 else short
 
 
 @cache

@@ -81,7 +81,7 @@ def _left_out(number: int, index: int, row: RowReadings) -> Iterator[Exclusion]:
 
 
 def word_of(text: str) -> str:
-    """The first word in capitals that is explained, or looks like one: PAIR_THROTTLED, OOM; empty where there is none."""
+    """The first word in capitals that is explained or looks so: PAIR_THROTTLED, OOM; empty where there is none."""
     return next((word for word in _WORD.findall(text) if "_" in word or word in MARKERS), "")
 
 

@@ -40,7 +40,9 @@ def kernels(ops: Sequence[OpSummary], room: int = ROOM) -> Kernels:
     words = Table()
     words("")
     return Kernels(
-        entries=[_entry(number, pair, words, omitted=index in without) for index, (number, _, pair) in enumerate(pairs)],
+        entries=[
+            _entry(number, pair, words, omitted=index in without) for index, (number, _, pair) in enumerate(pairs)
+        ],
         words=words.values,
         diffs=diffs,
         omitted=len(without),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from zlbench.report.page.embed import compact, figures
-from zlbench.report.page.rows import STANDINGS, percent
+from zlbench.inference.types import OpResult
+from zlbench.report.page.embed import compact
+from zlbench.report.page.numbers import figures, percent
+from zlbench.report.page.rows import STANDINGS
 from zlbench.report.standing import judged
 from zlbench.report.summary import OpSummary
 
@@ -35,12 +37,10 @@ def _figures(op: OpSummary) -> Iterator[tuple[str, Any]]:
         yield from zip(("est", "lo", "hi"), (None if x is None else figures(100 * x) for x in values), strict=True)
         yield ("n", op.rounds)
         return
-    yield from zip(("est", "lo", "hi", "mde"), map(percent, _logs(op)), strict=True)
-    yield from (("v", STANDINGS.index(judged(result))), ("what", result.what), ("n", result.rounds))
+    yield from zip(("est", "lo", "hi", "mde"), (figures(percent(log)) for log in _logs(result)), strict=True)
+    yield from (("v", STANDINGS[judged(result)]), ("what", result.what), ("n", result.rounds))
     yield from (("counted", result.rows), ("p", figures(result.p, 3)), ("q", figures(result.q, 3)))
 
 
-def _logs(op: OpSummary) -> tuple[float | None, ...]:
-    result = op.result
-    assert result is not None
+def _logs(result: OpResult) -> tuple[float | None, ...]:
     return result.estimate, result.low, result.high, result.mde

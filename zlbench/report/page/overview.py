@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 
 from zlbench.inference.types import OpResult, RowResult, Settings
 from zlbench.report import wording
+from zlbench.report.model import Metric
 from zlbench.report.page.exclusions import KINDS, Exclusion, by_reason
-from zlbench.report.page.rows import percent
+from zlbench.report.page.numbers import percent
 from zlbench.report.page.strips import Interval, Scale, Strip
 from zlbench.report.page.terms import explained, standing_meaning
 from zlbench.report.standing import CHANGED, Standing, judged, standing
@@ -87,9 +88,9 @@ class Refusal:
     href: str
 
 
-def tiles(summary: Summary, settings: Settings) -> list[Tile]:
-    """Verdicts of subject rows, those without any left out."""
-    rows = Counter(standing(row) for op in summary.subjects for row in op.rows)
+def tiles(summary: Summary, standings: Sequence[Standing], settings: Settings) -> list[Tile]:
+    """Verdicts of subject rows (`standings`), those without any left out."""
+    rows = Counter(standings)
     ops = Counter(judged(op.result) for op in summary.subjects)
     total = sum(rows.values()) or 1
     found: list[Tile] = []
@@ -108,13 +109,15 @@ def tiles(summary: Summary, settings: Settings) -> list[Tile]:
     return found
 
 
-def largest(summary: Summary, settings: Settings) -> tuple[list[Line], list[Line], Scale]:
+def largest(
+    summary: Summary, standings: Sequence[Standing], settings: Settings
+) -> tuple[list[Line], list[Line], Scale]:
     """Rows called slower and those called faster, the largest changes first, with the scale that they share."""
     found: dict[Standing, list[tuple[OpSummary, int, RowSummary]]] = {one: [] for one in CHANGED}
-    for op in summary.subjects:
-        for place, row in enumerate(op.rows, 1):
-            if standing(row) in found:
-                found[standing(row)].append((op, place, row))
+    rows = ((op, place, row) for op in summary.subjects for place, row in enumerate(op.rows, 1))
+    for entry, one in zip(rows, standings, strict=True):
+        if one in found:
+            found[one].append(entry)
     for entries in found.values():
         entries.sort(key=lambda entry: -abs(_interval(entry[2].result)[0] or 0.0))
     shown = [entries[:_LARGEST] for entries in found.values()]
@@ -134,37 +137,52 @@ def _row_line(summary: Summary, op: OpSummary, place: int, row: RowSummary, scal
     )  # fmt: skip
 
 
-def operator_lines(summary: Summary, settings: Settings) -> tuple[list[Line], Scale]:
-    """Every operator, subjects first, with the scale that they share."""
+def operator_lines(summary: Summary, standings: Sequence[Standing], settings: Settings) -> tuple[list[Line], Scale]:
+    """Every operator, subjects first, with the scale that they share; `standings` are those of all their rows."""
     ops = (*summary.subjects, *summary.controls)
     scale = Scale.of([_interval(op.result) for op in ops], 100 * settings.delta)
-    return [_operator_line(summary, index, op, scale) for index, op in enumerate(ops)], scale
+    lines, first = [], 0
+    for index, op in enumerate(ops):
+        said = _said(standings[first : first + len(op.rows)], summary.header.metric)
+        lines.append(_operator_line(summary, index, op, scale, said))
+        first += len(op.rows)
+    return lines, scale
 
 
-def _operator_line(summary: Summary, index: int, op: OpSummary, scale: Scale) -> Line:
+def _operator_line(summary: Summary, index: int, op: OpSummary, scale: Scale, said: str) -> Line:
     one = judged(op.result)
     look, sign = LOOKS[one]
     result = op.result
-    changed = result is not None and one in CHANGED
     kernels = op.op.kernels
     return Line(
         name=op.op.op, href="#" + urlencode({"op": op.op.directory}), control=op.op.control, look=look, sign=sign,
         verdict=op.why_not or wording.full(result, summary.header.metric), index=index,
-        change=wording.change(result.estimate) if result and changed else "~" if result and result.estimate is not None else "-",
+        change=_change(result, one),
         interval=wording.interval(result), strip=scale.strip(_interval(result)), rows=str(len(op.rows)),
         rounds=str(len(op.op.rounds)), ir=_of(kernels, "ir"), code=_of(kernels, "code"),
-        said=_said(op),
+        said=said,
     )  # fmt: skip
+
+
+def _change(result: OpResult | None, one: Standing) -> str:
+    if result is None or result.estimate is None:
+        return "-"
+    return wording.change(result.estimate) if one in CHANGED else "~"
 
 
 def _of(kernels: Sequence[Any], name: str) -> str:
     """``1/24``: kernels that differ, of all; nothing where none is known."""
-    return f"{sum(getattr(kernel, name) not in ('same', 'unknown') for kernel in kernels)}/{len(kernels)}" if kernels else ""
+    return (
+        f"{sum(getattr(kernel, name) not in ('same', 'unknown') for kernel in kernels)}/{len(kernels)}"
+        if kernels
+        else ""
+    )
 
 
-def _said(op: OpSummary) -> str:
-    """``2 slower · 1 faster``: what its rows are."""
-    return " · ".join(f"{count} {one.value}" for one, count in wording.counts(op.rows).items())
+def _said(standings: Sequence[Standing], metric: Metric | None) -> str:
+    """``2 slower · 1 faster``: what an operator's rows are."""
+    found = Counter(standings)
+    return " · ".join(f"{found[one]} {wording.verdict(one, metric)}" for one in Standing if found[one])
 
 
 def _interval(result: RowResult | OpResult | None) -> Interval:
@@ -201,15 +219,14 @@ def counts(summary: Summary) -> list[tuple[str, int]]:
     ]  # fmt: skip
 
 
-def headline(summary: Summary) -> str:
-    """One sentence: how many rows changed, and what all operators together show."""
-    rows = [standing(row) for op in summary.subjects for row in op.rows]
-    said = Counter(rows)
+def headline(summary: Summary, standings: Sequence[Standing]) -> str:
+    """One sentence: how many of the subject rows (`standings`) changed."""
+    said = Counter(standings)
     words = [wording.verdict(one, summary.header.metric) for one in CHANGED]
     changed = " and ".join(f"{said[one]:,} {word}" for one, word in zip(CHANGED, words, strict=True))
     if not any(said[one] for one in CHANGED):
         changed = f"none is called {' or '.join(words)}"
-    return f"Of {_many(len(rows), 'row')} in {_many(len(summary.subjects), 'operator')}, {changed}."
+    return f"Of {_many(len(standings), 'row')} in {_many(len(summary.subjects), 'operator')}, {changed}."
 
 
 def _many(number: int, noun: str) -> str:

@@ -2,76 +2,83 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from zlbench.inference.types import RowResult
-from zlbench.report.model import RowReadings
-from zlbench.report.page.embed import Table, figures
-from zlbench.report.standing import Standing, standing
+from zlbench.report import wording
+from zlbench.report.model import Metric, RowReadings
+from zlbench.report.page.embed import Table
+from zlbench.report.page.numbers import column, percent, rows_of
+from zlbench.report.standing import Standing
 from zlbench.report.summary import OpSummary, RowSummary
 
-STANDINGS = tuple(Standing)
-_OVERFLOW = 700.0
-"""Beyond this, exp has no float."""
-_RESULT_COLUMNS = ("est", "med", "lo", "hi", "min", "max", "sd", "na", "nb", "mde", "floor")
+STANDINGS = {one: number for number, one in enumerate(Standing)}
+_LOGS: dict[str, Callable[[RowResult], float | None]] = {
+    "est": lambda found: found.estimate, "med": lambda found: found.median, "lo": lambda found: found.low,
+    "hi": lambda found: found.high, "min": lambda found: found.smallest, "max": lambda found: found.largest,
+    "mde": lambda found: found.mde, "floor": lambda found: found.floor,
+    "slope": lambda found: found.order.slope if found.order else None,
+}  # fmt: skip
 """Columns in percent, from logarithms."""
+_DESCRIBED: dict[str, Callable[[RowSummary], float | None]] = {
+    "est": lambda row: row.mean, "med": lambda row: row.median, "lo": lambda row: row.low, "hi": lambda row: row.high,
+    "min": lambda row: row.low, "max": lambda row: row.high,
+}  # fmt: skip
+"""The same where no statistics were asked: fractions that describe."""
 
 
-def percent(log: float | None) -> float | int | None:
-    """A logarithm of a ratio as percent: 0.01 -> 1.005."""
-    return None if log is None else figures(100 * math.expm1(min(log, _OVERFLOW)))
-
-
-def row_columns(ops: Sequence[OpSummary]) -> dict[str, Any]:
+def row_columns(
+    rows: Sequence[RowSummary], standings: Sequence[Standing], metric: Metric | None, delta: float
+) -> dict[str, Any]:
     """Every row of every operator in order, one list a column; words are numbers of a table each."""
-    rows = [row for op in ops for row in op.rows]
-    tables = {name: Table() for name in ("dtype", "unit", "timer", "l2", "what", "why", "flags")}
+    tables = {name: Table() for name in ("dtype", "unit", "timer", "l2", "what", "short", "flags")}
+    results = [row.result for row in rows]
     columns: dict[str, Any] = {
         "label": [row.row.label for row in rows],
         "dtype": [tables["dtype"](row.row.dtype) for row in rows],
         "unit": [tables["unit"](row.row.unit) for row in rows],
         "timer": [tables["timer"](row.row.timer) for row in rows],
         "l2": [tables["l2"](row.row.l2) for row in rows],
-        "n": [row.n for row in rows],
-        "a": [figures(row.median_a) for row in rows],
-        "b": [figures(row.median_b) for row in rows],
         "aside": [index for index, row in enumerate(rows) if not row.row.counted],
+        "n": [row.n for row in rows],
+        "a": column(row.median_a for row in rows),
+        "b": column(row.median_b for row in rows),
+        "na": column(percent(row.result.noise_a if row.result else row.noise_a) for row in rows),
+        "nb": column(percent(row.result.noise_b if row.result else row.noise_b) for row in rows),
+        "v": [STANDINGS[one] for one in standings],
+        "what": [tables["what"](_said(row, metric)) for row in rows],
+        "short": [
+            tables["short"](_in_short(row, one, metric, delta)) for row, one in zip(rows, standings, strict=True)
+        ],
+        "flags": [tables["flags"](" ".join(found.flags) if found else "") for found in results],
+        "q": column((found.q if found else None for found in results), 3),
+        "slopep": column((found.order.p if found and found.order else None for found in results), 3),
+        "need": [found.rounds_needed if found else None for found in results],
+        "sign": [row.result.same_sign if row.result else row.same_sign for row in rows],
     }
-    found = [list(_statistics(row)) for row in rows]
-    for number, name in enumerate(_RESULT_COLUMNS):
-        columns[name] = [values[number] for values in found]
-    results = [row.result for row in rows]
-    columns |= {
-        "v": [STANDINGS.index(standing(row)) for row in rows],
-        "what": [tables["what"](result.what if result else "") for result in results],
-        "why": [tables["why"](result.why.value if result and result.why else "") for result in results],
-        "flags": [tables["flags"](" ".join(result.flags) if result else "") for result in results],
-        "p": [figures(result.p, 3) if result else None for result in results],
-        "q": [figures(result.q, 3) if result else None for result in results],
-        "need": [result.rounds_needed if result else None for result in results],
-        "sign": [result.same_sign if result else row.same_sign for result, row in zip(results, rows, strict=True)],
-        "slope": [_slope(result) for result in results],
-        "slopep": [figures(result.order.p, 3) if result and result.order else None for result in results],
-    }
+    columns |= {name: column(_percents(rows, name)) for name in _LOGS}
     return {"columns": columns, "tables": {name: table.values for name, table in tables.items()}}
 
 
-def _statistics(row: RowSummary) -> Iterator[float | int | None]:
-    """In the order of `_RESULT_COLUMNS`. Without a result it is what is descriptive: mean and range of the rounds."""
-    if row.result is None:
-        change = (row.mean, row.median, row.low, row.high, row.low, row.high)
-        yield from (None if value is None else figures(100 * value) for value in change)
-        yield from (None, percent(row.noise_a), percent(row.noise_b), None, None)
-        return
-    found = row.result
-    yield from map(percent, (found.estimate, found.median, found.low, found.high, found.smallest, found.largest))
-    yield from map(percent, (found.sd, found.noise_a, found.noise_b, found.mde, found.floor))
+def _percents(rows: Sequence[RowSummary], name: str) -> list[float | None]:
+    judged, described = _LOGS[name], _DESCRIBED.get(name)
+    return [
+        percent(judged(row.result)) if row.result else _hundredfold(described(row) if described else None)
+        for row in rows
+    ]
 
 
-def _slope(result: RowResult | None) -> float | int | None:
-    return percent(result.order.slope) if result and result.order else None
+def _hundredfold(fraction: float | None) -> float | None:
+    return None if fraction is None else 100 * fraction
+
+
+def _said(row: RowSummary, metric: Metric | None) -> str:
+    return wording.full(row.result, metric) if row.n else wording.why_empty(row)
+
+
+def _in_short(row: RowSummary, standing: Standing, metric: Metric | None, delta: float) -> str:
+    return wording.short(row.result, metric, delta) if row.n else standing.value
 
 
 def rounds(ops: Sequence[OpSummary]) -> dict[str, Any]:
@@ -80,14 +87,11 @@ def rounds(ops: Sequence[OpSummary]) -> dict[str, Any]:
     readings = [row.row for op in ops for row in op.rows]
     return {
         "pattern": [patterns(_pattern(row)) for row in readings],
-        "values": [
-            [figures(value, 6) for reading in row.readings for value in (reading.before, reading.after)]
-            for row in readings
-        ],
+        "values": rows_of([value for one in row.readings for value in (one.before, one.after)] for row in readings),
         "patterns": patterns.values,
     }
 
 
 def _pattern(row: RowReadings) -> tuple[int, ...]:
     """Number of each round, negative where side B came first."""
-    return tuple(reading.round if reading.a_first else -reading.round for reading in row.readings)
+    return tuple([reading.round if reading.a_first else -reading.round for reading in row.readings])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from zlbench.report.model import CellSighting, TelemetryPoint
-from zlbench.report.page.embed import Table, figures
+from zlbench.report.page.embed import Table
 
 MOST_POINTS = 4000
 """Readings of one lane; above it, each group of neighbours leaves its extremes."""
@@ -22,7 +23,7 @@ def timeline(cells: Sequence[CellSighting], points: Sequence[TelemetryPoint]) ->
     words("")
     lanes = list(dict.fromkeys([cell.lane for cell in cells] + [point.lane for point in points]))
     return {
-        "start": figures(start, 13),
+        "start": round(start, 1),
         "lanes": [
             {
                 "lane": lane,
@@ -38,9 +39,8 @@ def timeline(cells: Sequence[CellSighting], points: Sequence[TelemetryPoint]) ->
 def _cell(cell: CellSighting, start: float, words: Table) -> list[Any]:
     """Operator, round, side, start, length, clock, temperature, power, use, throttle, foreign, invalid."""
     return [
-        words(cell.op), cell.round, cell.side, figures(round(cell.start - start, 2), 9),
-        figures(max(0.0, cell.end - cell.start), 4),
-        *(figures(value, 4) for value in (cell.clock_mhz, cell.temp_c, cell.power_w, cell.util_pct)),
+        words(cell.op), cell.round, cell.side, round(cell.start - start, 2), round(max(0.0, cell.end - cell.start), 2),
+        *map(_short, (cell.clock_mhz, cell.temp_c, cell.power_w, cell.util_pct)),
         words(" ".join(cell.throttle)), words(", ".join(cell.foreign)), words(cell.invalid),
     ]  # fmt: skip
 
@@ -51,13 +51,21 @@ def _readings(points: Sequence[TelemetryPoint], start: float, words: Table) -> d
         "read": len(points),
         "points": [
             [
-                figures(round(point.at - start, 1), 9),
-                *(figures(value, 4) for value in (point.clock_mhz, point.temp_c, point.power_w)),
+                round(point.at - start, 1),
+                *map(_short, (point.clock_mhz, point.temp_c, point.power_w)),
                 words(point.throttle),
             ]
             for point in kept
         ],
     }
+
+
+def _short(value: float | None) -> float | int | None:
+    """One digit behind the point; none where it is 0."""
+    if value is None or not math.isfinite(value):
+        return None
+    short = round(value, 1)
+    return int(short) if short == int(short) else short
 
 
 def _thinned(points: Sequence[TelemetryPoint]) -> Iterable[TelemetryPoint]:

@@ -1,4 +1,4 @@
-"""A small picture of one interval, in percent of its width: where zero, the band nobody cares about and the mark are."""
+"""A small picture of one interval, in percent of its width: zero, the band too small to matter and the mark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Scale:
         sizes = sorted(abs(estimate) for estimate, _, _ in intervals if estimate is not None)
         usual = sizes[min(len(sizes) - 1, int(0.95 * len(sizes)))] if sizes else 0.0
         ends = max((abs(end) for interval in intervals for end in interval[1:] if end is not None), default=0.0)
-        most = _round_up(max(2 * delta, min(1.1 * ends, 2 * usual)))
+        most = _round_up(max(2 * delta, min(1.1 * ends, 1.5 * usual)))
         return cls(most=most, band=50 * delta / most)
 
     def strip(self, interval: Interval) -> Strip | None:
@@ -43,13 +43,15 @@ class Scale:
         if estimate is None:
             return None
         low, high = (estimate if end is None else end for end in (low, high))
-        places = [round(50 + 50 * max(-self.most, min(self.most, value)) / self.most, 2) for value in (estimate, low, high)]
+        places = [
+            round(50 + 50 * max(-self.most, min(self.most, value)) / self.most, 2) for value in (estimate, low, high)
+        ]
         return Strip(at=places[0], low=places[1], high=places[2], cut_low=low < -self.most, cut_high=high > self.most)
 
 
 def _round_up(value: float) -> float:
     """To one of these steps times a power of ten."""
-    power = 10.0 ** -6
+    power = 10.0**-6
     while power * 10 <= value:
         power *= 10
     return next((power * step for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8) if power * step >= value), power * 10)

@@ -26,29 +26,29 @@ class Term:
 
 _FIGURES: tuple[tuple[str, str], ...] = (
     ("row", "One operator with one dtype and one input: what is timed on both sides."),
-    ("round", "A row measured on A and on B, close together on one card. Which side comes first changes from round to "
-     "round, so that neither a warming card nor the second place is taken for the change."),
-    ("control", "An operator whose machine code is the same on both sides. What it shows is noise and bias of the "
-     "measurement, and is subtracted from every row."),
-    ("change", "Mean over the rounds of ln B − ln A, as percent: above 0, B takes longer. What controls show is "
-     "subtracted. ~ stands where no difference is told from none; the plots show the estimate all the same."),
-    ("interval", "Where the true change lies in {confidence} of such campaigns. It allows for every look that was taken "
-     "at the data while it came in."),
-    ("δ", "A change below ±{delta} is one that nobody cares about. The plots shade it."),
+    ("round", ("A row measured on A and on B, close together on one card. Which side comes first changes from round to "
+     "round, so that neither a warming card nor the second place is taken for the change.")),
+    ("control", ("An operator whose machine code is the same on both sides. What it shows is noise and bias of the "
+     "measurement, and is subtracted from every row.")),
+    ("change", ("Mean over the rounds of ln B − ln A, as percent: above 0, B takes longer. What controls show is "
+     "subtracted. ~ stands where no difference is told from none; the plots show the estimate all the same.")),
+    ("interval", ("Where the true change lies in {confidence} of such campaigns. It allows for every look that was "
+     "taken at the data while it came in.")),
+    ("δ", "A change below ±{delta} is too small to matter. The plots shade it."),
     ("noise A / B", "Standard deviation of one side over its rounds, relative to it."),
-    ("signs", "Rounds whose change has the sign of the estimate, of all. It describes and decides nothing: of three "
-     "rounds with no difference, all agree in one case of four."),
+    ("signs", ("Rounds whose change has the sign of the estimate, of all. It describes and decides nothing: of three "
+     "rounds with no difference, all agree in one case of four.")),
     ("MDE", "Smallest change that so many rounds detect in four cases of five. What is smaller may be there, unseen."),
-    ("floor", "Noise of the same side against itself, from neighbouring rounds: 95 % of its means are smaller. A change "
-     "below it is not called slower or faster."),
-    ("q", "Of all rows called slower or faster, at most {q} are expected to be called so wrongly. A row is called so "
-     "only with a q of at most that."),
+    ("floor", ("Noise of the same side against itself, from neighbouring rounds: 95 % of its means are smaller. A "
+     "change below it is not called slower or faster.")),
+    ("q", ("Of all rows called slower or faster, at most {q} are expected to be called so wrongly. A row is called so "
+     "only with a q of at most that.")),
     ("order effect", "What coming second in a round costs by itself, with its p. Rounds in both orders cancel it."),
 )  # fmt: skip
 _STANDINGS: dict[Standing, str] = {
-    Standing.SLOWER: "B takes longer: q is small enough, the interval lies above 0, and the change is beyond the floor.",
-    Standing.FASTER: "B is shorter: q is small enough, the interval lies below 0, and the change is beyond the floor.",
-    Standing.NO_DIFFERENCE: "The whole interval lies inside ±{delta}: if there is a change, nobody cares about it.",
+    Standing.SLOWER: "B takes longer: q is small enough, the interval is above 0, the change beyond the floor.",
+    Standing.FASTER: "B is shorter: q is small enough, the interval is below 0, the change beyond the floor.",
+    Standing.NO_DIFFERENCE: "The whole interval lies inside ±{delta}: if there is a change, it is too small to matter.",
     Standing.NOT_DETECTABLE: "No change was found, and one of more than the MDE would have been.",
     Standing.INCONCLUSIVE: "Too noisy for so few rounds: neither a change nor its absence can be told.",
     Standing.INVALID: "There are readings, and no verdict may rest on them. The reason stands beside it.",

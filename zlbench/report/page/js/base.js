@@ -89,10 +89,10 @@ function verdict(number, said) {
   return el("span", { class: `verdict ${look}` }, el("span", { class: "sign", "aria-hidden": "true" }, sign), " ", said || word);
 }
 
-/** What a word in capitals means; nothing where nobody has explained it. */
-function explained(word) {
-  const term = load("main").terms[word];
-  return term ? term.filter(Boolean).join(" ") : "";
+/** What a word means: its cause, its meaning and the next step, or the first of them; nothing where nobody has explained it. */
+function explained(word, parts = 3) {
+  const { terms } = load("main");
+  return Object.hasOwn(terms, word) ? terms[word].slice(0, parts).filter(Boolean).join(" ") : "";
 }
 
 // What is built when its details are opened, and all of it before the page is printed.
@@ -102,7 +102,7 @@ function lazy(summary, build, attributes) {
   const details = el("details", attributes, el("summary", {}, summary));
   const open = () => {
     if (!unopened.delete(open)) return;
-    details.append(build());
+    details.append(...[build()].flat(Infinity).filter(Boolean));
   };
   unopened.add(open);
   details.addEventListener("toggle", () => details.open && open());

@@ -25,11 +25,11 @@ function operatorHead(op) {
   return [
     el("h1", {}, op.op, op.control && [" ", el("span", { class: "tag" }, "control")]),
     el("p", {}, op.v === undefined ? el("span", { class: "equal" }, op.why || "not judged") : verdict(op.v, op.what)),
-    known && el("p", {}, "Geometric mean over ", count(op.counted ?? op.rows, "row"), ": ", el("strong", {}, signed(op.est) + " %"),
+    known && el("p", { class: "convention" }, "Geometric mean over ", count(op.counted ?? op.rows, "row"), ": ", el("strong", {}, signed(op.est) + " %"),
       op.lo !== undefined && `, ${interval.toLowerCase()} ${signed(op.lo)} … ${signed(op.hi)} %`,
       op.q !== undefined && `, q ${op.q}`, op.mde !== undefined && `, MDE ${plain(op.mde)} %`, `, ${count(op.n ?? 0, "round")}`),
     op.control && el("p", { class: "equal" }, "Both sides run the same machine code: what differs here is noise."),
-    op.ir && el("p", {}, el("code", {}, op.ir), " ", el("span", { class: "equal" }, explained(op.ir))),
+    op.ir && el("p", {}, el("code", {}, op.ir), " ", el("span", { class: "equal" }, explained(op.ir, 2))),
     (op.notes || []).map((note) => el("p", { class: "note", role: "note" }, note)),
   ];
 }
@@ -46,7 +46,7 @@ function rowsOf(op, rows) {
   const at = rows.indexOf(chosen);
   table.page = at >= 0 ? Math.floor(at / table.size) : 0;
   table.show(rows);
-  return [el("figure", {}, plot, legend()), table.node, el("div", { id: "rounds" }, at >= 0 && roundsOf(chosen))];
+  return [el("figure", {}, plot, legend()), table.node, el("div", { id: "rounds", class: "rounds" }, at >= 0 && roundsOf(chosen))];
 }
 
 function lane(row, chosen) {
@@ -73,6 +73,8 @@ function readings(row) {
 function roundsOf(row) {
   const r = rowAt(row);
   const found = readings(row);
+  const name = [r.dtype === "-" ? "" : r.dtype, r.label].filter(Boolean).join(" ");
+  if (!found.length) return [el("h3", {}, `No round of ${name}`), el("p", {}, r.said)];
   const table = new PagedTable({
     caption: `Rounds of ${r.label}`, sorted: "round",
     columns: [
@@ -86,7 +88,7 @@ function roundsOf(row) {
   table.show(found.map((_, index) => index));
   const facts = [r.timer && `timer ${r.timer}`, r.l2 && `L2 ${r.l2}`, r.floor !== null && `floor ${plain(r.floor)} %`,
     r.slope !== null && `order effect ${signed(r.slope)} % (p ${r.slopep})`, r.need !== null && `about ${r.need} rounds needed`];
-  return [el("h3", {}, `Rounds of ${[r.dtype === "-" ? "" : r.dtype, r.label].join(" ").trim()}`), el("p", { class: "equal" }, facts.filter(Boolean).join(" · ")),
+  return [el("h3", {}, `Rounds of ${name}`), el("p", { class: "equal" }, facts.filter(Boolean).join(" · ")),
     table.node, r.flags.map((flag) => el("p", {}, el("code", {}, flag), " ", explained(flag)))];
 }
 
@@ -116,7 +118,7 @@ function kernelSection(number, op) {
     el("h2", { id: "op-kernels" }, "Kernels"),
     el("p", { class: "found" }, `${count(own.length, "kernel")}, ${changed.length} with other IR. A changed cost shows A → B.`),
     table.node,
-    changed.map(([entry, index]) => kernelCard(entry, index, (place) => text(entry, place), op)),
+    changed.map(([entry, index], at) => kernelCard(entry, index, (place) => text(entry, place), op, at === 0)),
     lazy("Configurations and identities", () => configurations(own, text)));
 }
 
@@ -127,7 +129,7 @@ function bothSides(entry, at) {
   return el("span", { class: "changed" }, `${entry.a ? say(a) : "none"} → ${entry.b ? say(b) : "none"}`);
 }
 
-function kernelCard(entry, index, text, op) {
+function kernelCard(entry, index, text, op, open) {
   const diff = load("diffs")[index];
   const command = el("code", {}, `zlbench diff ${quoted(op.op)}`);
   const name = `${text(KERNEL.name)} ${text(KERNEL.variant)}`;
@@ -138,7 +140,7 @@ function kernelCard(entry, index, text, op) {
       ? el("ul", { class: "histogram", "aria-label": "Operations whose number differs" },
         entry.ops.map(([operation, a, b]) => el("li", {}, el("code", {}, operation), " ", el("span", { class: "changed" }, `${a} → ${b}`))))
       : entry.a && entry.b && el("p", {}, "The same operations, as often: what differs is in their places, types or attributes."),
-    diff && lazy("IR of both sides", () => [sideBySide(diff, `IR of ${name}, A beside B`), entry.cut && el("p", {}, "The diff was shortened; all of it: ", command)]),
+    diff && lazy("IR of both sides", () => [sideBySide(diff, `IR of ${name}, A beside B`), entry.cut && el("p", {}, "The diff was shortened; all of it: ", command)], { open }),
     entry.omitted && el("p", {}, "This diff found no room in the page: ", command));
 }
 
@@ -165,9 +167,9 @@ function markerSection(op) {
 }
 
 function meaningOf(word) {
-  const term = load("main").terms[word];
-  if (!term) return el("p", {}, "Nobody has explained this word.");
-  return term.filter(Boolean).map((part, index) => el("p", { class: index === 2 && "step" }, part));
+  const { terms } = load("main");
+  if (!Object.hasOwn(terms, word)) return el("p", {}, "This word has no explanation.");
+  return terms[word].filter(Boolean).map((part, index) => el("p", { class: index === 2 && "step" }, part));
 }
 
 function leftOutSection(number) {

@@ -8,8 +8,8 @@ function rowAt(row) {
     label: c.label[row], dtype: t.dtype[c.dtype[row]], unit: t.unit[c.unit[row]], timer: t.timer[c.timer[row]], l2: t.l2[c.l2[row]],
     n: c.n[row], a: c.a[row], b: c.b[row], est: c.est[row], med: c.med[row], lo: c.lo[row], hi: c.hi[row], min: c.min[row], max: c.max[row],
     na: c.na[row], nb: c.nb[row], mde: c.mde[row], floor: c.floor[row], q: c.q[row], sign: c.sign[row], need: c.need[row],
-    slope: c.slope[row], slopep: c.slopep[row], v: c.v[row], word, look, said: t.what[c.what[row]] || word,
-    flags: t.flags[c.flags[row]].split(" ").filter(Boolean),
+    slope: c.slope[row], slopep: c.slopep[row], v: c.v[row], word, look, said: t.what[c.what[row]], short: t.short[c.short[row]],
+    flags: [...t.flags[c.flags[row]].split(" ").filter(Boolean), ...(c.aside.includes(row) ? [`timed ${t.timer[c.timer[row]] || "otherwise"}, not in the mean`] : [])],
   };
 }
 
@@ -52,8 +52,8 @@ function rowColumns(op, keys) {
     name: { title: "Row", sort: () => ranks(c.label.map((label, row) => `${table.dtype[c.dtype[row]]} ${label}`)),
       cell: (row) => [table.dtype[c.dtype[row]] !== "-" && [el("span", { class: "dtype" }, table.dtype[c.dtype[row]]), " "], rowLink(row)] },
     dtype: { title: "Type", cls: "narrow-off", sort: () => { const rank = ranks(table.dtype); return c.dtype.map((one) => rank[one]); }, cell: (row) => el("span", { class: "dtype" }, table.dtype[c.dtype[row]]) },
-    a: { title: "A", cls: "num", first: -1, sort: () => c.a, cell: (row) => measured(c.a[row], table.unit[c.unit[row]]) },
-    b: { title: "B", cls: "num", first: -1, sort: () => c.b, cell: (row) => measured(c.b[row], table.unit[c.unit[row]]) },
+    a: { title: "A", cls: op ? "num" : "num narrow-off", first: -1, sort: () => c.a, cell: (row) => measured(c.a[row], table.unit[c.unit[row]]) },
+    b: { title: "B", cls: op ? "num" : "num narrow-off", first: -1, sort: () => c.b, cell: (row) => measured(c.b[row], table.unit[c.unit[row]]) },
     change: { title: "Change %", cls: "num", first: -1, sort: () => c.est, cell: (row) => changeOf(rowAt(row)) },
     estimate: { title: "Estimate %", cls: "num", first: -1, sort: () => c.est, cell: (row) => signed(c.est[row]) },
     interval: { title: interval, cls: "num interval", first: -1, sort: () => c.lo, cell: (row) => span(c.lo[row], c.hi[row]) },
@@ -66,8 +66,8 @@ function rowColumns(op, keys) {
       cell: (row) => `${plain(c.na[row])}/${plain(c.nb[row])}` },
     q: { title: "q", cls: "num wide", sort: () => c.q, cell: (row) => (c.q[row] === null ? "-" : String(c.q[row])) },
     mde: { title: "MDE %", cls: "num wide", first: -1, sort: size(c.mde), cell: (row) => plain(c.mde[row]) },
-    verdict: { title: "Verdict", sort: () => c.v.map((one, row) => one * 1e6 - Math.min(1e5, Math.abs(c.est[row] ?? 0))),
-      cell: (row) => { const r = rowAt(row); return [verdict(r.v, r.said), r.flags.filter((flag) => flag !== "uncalibrated").map((flag) => [" ", el("span", { class: "tag", title: explained(flag) }, flag)])]; } },
+    verdict: { title: "Verdict", cls: "judged", sort: () => c.v.map((one, row) => one * 1e6 - Math.min(1e5, Math.abs(c.est[row] ?? 0))),
+      cell: (row) => { const r = rowAt(row); return [verdict(r.v, op ? r.said : r.short), r.flags.filter((flag) => flag !== "uncalibrated").map((flag) => [" ", el("span", { class: "tag", title: explained(flag) }, flag)])]; } },
   };
   return keys.map((key) => ({ key, ...all[key] }));
 }
@@ -182,9 +182,9 @@ function leftOutTable(caption, withOp) {
     columns: [
       ...(withOp ? [operator] : []),
       { key: "row", title: "Row", sort: () => ranks(out.map((_, item) => String(rowName(item)))), cell: (item) => el("span", { class: "label" }, rowName(item)) },
-      { key: "kind", title: "What", sort: () => ranks(out.map((item) => main.kinds[item.kind])), cell: (item) => main.kinds[out[item].kind] },
+      { key: "kind", title: "What", sort: () => ranks(out.map((item) => main.kinds[item.kind])), cell: (item) => el("span", { class: "whole" }, main.kinds[out[item].kind]) },
       { key: "word", title: "Why", sort: () => ranks(out.map((item) => item.word || "")),
-        cell: (item) => [out[item].word && [el("code", {}, out[item].word), " "], out[item].text, " ", out[item].word && el("span", { class: "cause" }, explained(out[item].word))] },
+        cell: (item) => [out[item].word && [el("code", {}, out[item].word), " "], out[item].text, " ", el("span", { class: "cause" }, explained(out[item].word || "", 1))] },
       { key: "rounds", title: "Rounds", cls: "num", cell: (item) => (out[item].rounds || []).join(", ") },
     ],
   });

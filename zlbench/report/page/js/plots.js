@@ -23,7 +23,7 @@ function quantile(sorted, share) {
 function symmetric(estimates, ends) {
   const sizes = estimates.filter((value) => value !== null).map(Math.abs).sort((a, b) => a - b);
   const furthest = ends.reduce((most, value) => (value === null ? most : Math.max(most, Math.abs(value))), 0);
-  return roundUp(Math.max(2 * load("main").delta, Math.min(1.1 * furthest, 2 * quantile(sizes, 0.95))));
+  return roundUp(Math.max(2 * load("main").delta, Math.min(1.1 * furthest, 1.5 * quantile(sizes, 0.95))));
 }
 
 /** The small picture in a table's line; its numbers stand beside it. */
@@ -65,6 +65,7 @@ function forest(title, lanes, width) {
   const drawing = svg("svg", { class: "figure", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": `${id}-title ${id}-desc` },
     svg("title", { id: `${id}-title` }, title),
     svg("desc", { id: `${id}-desc` }, lanes.map((lane) => `${lane.name}: ${laneText(lane)}.`).join(" ")),
+    lanes.map((lane, index) => lane.chosen && svg("rect", { class: "chosen", x: 0, y: top + index * laneHeight, width, height: laneHeight })),
     axis(x, low, high, top, height, narrow),
     lanes.map((lane, index) => drawLane(lane, top + index * laneHeight, { x, low, high, left, right, width, laneHeight, narrow, dots })));
   return drawing;
@@ -109,9 +110,8 @@ function drawLane(lane, y, at) {
   const room = Math.max(8, Math.floor((narrow ? width - 16 : left - 16) / 7.3));
   const name = lane.name.length > room ? lane.name.slice(0, Math.ceil(room * 0.6) - 1) + "…" + lane.name.slice(-Math.floor(room * 0.4)) : lane.name;
   return svg("g", { class: lane.look },
-    lane.chosen && svg("rect", { class: "chosen", x: 0, y, width, height: laneHeight }),
     svg("line", { class: "lane", x1: 0, x2: width, y1: y + laneHeight, y2: y + laneHeight }),
-    svg("text", { class: "name", x: narrow ? 4 : 4, y: narrow ? y + 13 : line + 4 }, name, svg("title", {}, lane.name)),
+    svg("text", { class: "name", x: 4, y: narrow ? y + 13 : line + 4 }, name, svg("title", {}, lane.name)),
     lane.est === null
       ? svg("text", { x: narrow ? 8 : left, y: line + 4 }, lane.said || "no estimate")
       : [
@@ -119,8 +119,8 @@ function drawLane(lane, y, at) {
         (lane.lo ?? 0) < low && svg("text", { class: "cut", x: left - 8, y: line + 4 }, "‹"),
         (lane.hi ?? 0) > high && svg("text", { class: "cut", x: width - right + 2, y: line + 4 }, "›"),
         svg("circle", { class: "mark", cx: x(lane.est), cy: line, r: 4.5 }),
-        svg("text", { class: "value", x: narrow ? width - 4 : width - 4, y: narrow ? y + 13 : line + 4, "text-anchor": "end" },
-          narrow ? signed(lane.est) + " %" : `${signed(lane.est)} %  ${span(lane.lo, lane.hi)}`),
+        svg("text", { class: "value", x: narrow ? width - 4 : width - 106, y: narrow ? y + 13 : line + 4, "text-anchor": "end" }, signed(lane.est) + " %"),
+        !narrow && svg("text", { x: width - 4, y: line + 4, "text-anchor": "end" }, span(lane.lo, lane.hi)),
       ],
     lane.dots.map(([round, aFirst, change]) => dot(x(change), line + (aFirst ? 12 : 21), round, aFirst, change, low, high)));
 }
@@ -136,18 +136,23 @@ function dot(x, y, round, aFirst, change, low, high) {
     : svg("path", { class: kind, d: `M${x} ${y - 3.6}l3.6 6.4h-7.2z` }, said);
 }
 
-/** A plot that is as wide as its place, drawn anew when that changes. */
-function fitted(draw) {
-  const holder = el("div");
+/** Call `draw` with the width of a place once it has one, and when that changes. */
+function onWidth(place, draw) {
   let width = 0;
-  const redraw = () => {
-    const room = Math.round(holder.clientWidth);
+  const look = () => {
+    const room = Math.round(place.clientWidth);
     if (!room || Math.abs(room - width) < 8) return;
     width = room;
-    holder.replaceChildren(draw(room));
+    draw(room);
   };
-  new ResizeObserver(redraw).observe(holder);
-  requestAnimationFrame(redraw);
+  // Drawn in the next frame: an observer that changes what it observes is an error.
+  new ResizeObserver(() => requestAnimationFrame(look)).observe(place);
+}
+
+/** A plot that is as wide as its place. */
+function fitted(draw) {
+  const holder = el("div");
+  onWidth(holder, (width) => holder.replaceChildren(draw(width)));
   return holder;
 }
 
@@ -156,5 +161,5 @@ function legend() {
   const key = (sign, text) => el("span", {}, el("span", { class: "key", "aria-hidden": "true" }, sign), text);
   return el("figcaption", {},
     key("━", `estimate and ${interval.toLowerCase()}, in percent`), key("●", "a round in which A came first"), key("△", "a round in which B came first"),
-    key("▒", `±${delta} %: nobody cares`));
+    key("▒", `±${delta} %: too small to matter`));
 }

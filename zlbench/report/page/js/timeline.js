@@ -2,7 +2,7 @@
 
 const CELL = { op: 0, round: 1, side: 2, start: 3, length: 4, clock: 5, temp: 6, power: 7, util: 8, throttle: 9, foreign: 10, invalid: 11 };
 const SERIES = [["clock, MHz", 1, 78], ["temperature, °C", 2, 48], ["power, W", 3, 48]];
-const [LEFT, CELLS_TOP, CELL_HEIGHT, GAP] = [76, 22, 11, 12];
+const [LEFT, CELLS_TOP, CELL_HEIGHT, GAP] = [76, 22, 11, 22];
 
 function cardView() {
   const card = load("card");
@@ -30,10 +30,10 @@ function laneView(card, lane) {
     turn(middle - half, middle + half);
   };
   const button = (text, act) => el("button", { type: "button", class: "plain", click: act }, text);
-  new ResizeObserver(() => {
-    const room = Math.round(holder.clientWidth);
-    if (room && Math.abs(room - width) >= 8) { width = room; draw(); }
-  }).observe(holder);
+  onWidth(holder, (room) => {
+    width = room;
+    draw();
+  });
   const step = () => (view[1] - view[0]) / 2;
   const show = (start, length) => {
     turn(start - 4 * length, start + 5 * length);
@@ -135,7 +135,7 @@ function seriesPlot(name, points, index, x, top, height, width) {
   const line = points.map((point, at) => `${at ? "L" : "M"}${x(point[0]).toFixed(1)} ${y(point[index]).toFixed(1)}`).join("");
   const throttled = index === 1 ? points.filter((point) => point[4]) : [];
   return [
-    svg("text", { x: LEFT, y: top - 5 }, name),
+    svg("text", { x: LEFT, y: top - 7 }, name),
     svg("text", { x: LEFT - 8, y: y(most) + 4, "text-anchor": "end" }, Number(most.toPrecision(4))),
     !flat && svg("text", { x: LEFT - 8, y: y(least) + 4, "text-anchor": "end" }, Number(least.toPrecision(4))),
     svg("line", { class: "grid", x1: LEFT, x2: width - 8, y1: top + height, y2: top + height }),
