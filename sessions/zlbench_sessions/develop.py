@@ -8,12 +8,18 @@ from pathlib import Path
 import nox
 
 from zlbench.builds.environment import ensure
-from zlbench.builds.manifest import Manifest
 from zlbench.errors import ZlbenchError
 from zlbench.settings import load_project
 from zlbench_sessions import _exit
 
-PATHS = ("noxfile.py", "zlbench", "plugins", "backends", "sessions", "tests", "benchmarks", "ops", "docs")
+# Most tests start processes and wait for them: as many at a time as there are processors. A file's tests stay together,
+# for what is made once for all of them; files go in the order of their folders, see tests/conftest.py.
+# The engine's files are run by tests/real, which has the interpreter for them.
+PARALLEL = (
+    "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder", "--ignore=tests/engine",
+)  # fmt: skip
+PACKAGES = ("zlbench", "plugins", "backends", "sessions")
+PATHS = ("noxfile.py", *PACKAGES, "tests", "benchmarks", "ops", "docs")
 
 
 def register(root: Path) -> None:
@@ -22,24 +28,17 @@ def register(root: Path) -> None:
 
     @nox.session(tags=["develop"], default=False)
     def tests(session: nox.Session) -> None:
-        """Unit tests without torch or triton, then the engine on two real compilers. Arguments go to pytest."""
+        """Tests without torch or triton and those on two real compilers, side by side. Arguments go to pytest."""
         session.install(*nox.project.dependency_groups(pyproject, "tests"), "nox>=2026.8.10")
+        # Hundreds of processes that tests start may not write bytecode: a fresh checkout would be compiled in each.
+        session.run("python", "-m", "compileall", "-q", *PACKAGES)
         if "--unit" in session.posargs:
-            session.run(
-                "pytest",
-                "--ignore=tests/engine",
-                "-m",
-                "not triton",
-                *(word for word in session.posargs if word != "--unit"),
-            )
+            words = (word for word in session.posargs if word != "--unit")
+            session.run("pytest", *PARALLEL, "-m", "not triton", *words)
             return
-        manifests = _builds(session, root)
-        env = {
-            "ZLBENCH_HOME": str(root / ".nox" / "zlbench"),
-            "ZLBENCH_TEST_BUILDS": os.pathsep.join(manifest.name for manifest in manifests),
-        }
-        session.run("pytest", "--ignore=tests/engine", *session.posargs, env=env)
-        _inside(session, manifests[0])
+        _make_builds(session, root)
+        env = {"ZLBENCH_HOME": str(root / ".nox" / "zlbench")}
+        session.run("pytest", *PARALLEL, *session.posargs, env=env)
 
     @nox.session(tags=["develop"], default=False)
     def lint(session: nox.Session) -> None:
@@ -63,26 +62,15 @@ def register(root: Path) -> None:
         session.run("python", "docs/generate.py", *session.posargs)
 
 
-def _builds(session: nox.Session, root: Path) -> list[Manifest]:
-    """Environments of the default pair, shared with ``nox -s screen``."""
+def _make_builds(session: nox.Session, root: Path) -> None:
+    """Make the environments of the default pair, shared with ``nox -s screen``."""
     project = load_project(root, {})
     axis = project.axis("releases")
     known = project.known_builds()
     try:
-        return [
+        for name in (axis.a, axis.b):
             ensure(known[name], home=root / ".nox" / "zlbench", env=os.environ, log=session.log)
-            for name in (axis.a, axis.b)
-        ]
     except ZlbenchError as error:
         session.log(f"{error.message}\n{error.hint}")
         _exit.end(session, int(error.code))
         raise
-
-
-def _inside(session: nox.Session, manifest: Manifest) -> None:
-    """Tests that import torch and triton run in the build's own interpreter."""
-    paths = [*manifest.pythonpath, *(str(Path.cwd() / name) for name in ("", "plugins", "backends"))]
-    session.run(
-        manifest.interpreter, "-m", "pytest", "-p", "no:cacheprovider", "tests/engine",
-        external=True, env={"PYTHONPATH": os.pathsep.join(paths)},
-    )  # fmt: skip

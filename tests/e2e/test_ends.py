@@ -130,9 +130,10 @@ def test_nox_is_ended_from_outside(project: ToyProject, number: signal.Signals) 
 
 
 def test_the_terminal_goes_away(project: ToyProject) -> None:
-    """SIGHUP, as a lost connection sends it to the whole group."""
+    """SIGHUP, as a lost connection sends it to the whole group; not ignored, as below nohup it would be."""
     project.trouble({**OTHER_AT_3, "do": "hang"})
-    started = project.start("screen", "toy", "other", "--jobs", "1")
+    words = ("screen", "toy", "other", "--jobs", "1")
+    started = project.start(*words, limit=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
     _wait_for(project.suite / "grandchildren")
     os.killpg(started.pid, signal.SIGHUP)
     started.end()

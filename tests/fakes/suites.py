@@ -85,7 +85,7 @@ class Started:
         self._process = subprocess.Popen(
             list(argv), env=dict(env), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             stdin=subprocess.DEVNULL, start_new_session=True,
-            preexec_fn=limit,  # noqa: PLW1509 - no threads here
+            preexec_fn=limit,  # noqa: PLW1509 - no thread here holds a lock
         )  # fmt: skip
         self.pid = self._process.pid
         self._said = ""

@@ -14,6 +14,8 @@ from fakes.rounds import cell_in, compile_rounds
 
 from zlbench.builds.manifest import Manifest
 
+pytestmark = pytest.mark.triton
+
 
 @pytest.fixture
 def env(zl: Zlbench, builds: dict[str, Manifest]) -> dict[str, str]:
