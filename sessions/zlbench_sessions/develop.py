@@ -12,12 +12,6 @@ from zlbench.errors import ZlbenchError
 from zlbench.settings import load_project
 from zlbench_sessions import _exit
 
-# Most tests start processes and wait for them: as many at a time as there are processors. A file's tests stay together,
-# for what is made once for all of them; files go in the order of their folders, see tests/conftest.py.
-# The engine's files are run by tests/real, which has the interpreter for them.
-PARALLEL = (
-    "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder", "--ignore=tests/engine",
-)  # fmt: skip
 PACKAGES = ("zlbench", "plugins", "backends", "sessions")
 PATHS = ("noxfile.py", *PACKAGES, "tests", "benchmarks", "ops", "docs")
 
@@ -34,11 +28,11 @@ def register(root: Path) -> None:
         session.run("python", "-m", "compileall", "-q", *PACKAGES)
         if "--unit" in session.posargs:
             words = (word for word in session.posargs if word != "--unit")
-            session.run("pytest", *PARALLEL, "-m", "not triton", *words)
+            session.run("pytest", *_side_by_side(), "-m", "not triton", *words)
             return
         _make_builds(session, root)
         env = {"ZLBENCH_HOME": str(root / ".nox" / "zlbench")}
-        session.run("pytest", *PARALLEL, *session.posargs, env=env)
+        session.run("pytest", *_side_by_side(), *session.posargs, env=env)
 
     @nox.session(tags=["develop"], default=False)
     def lint(session: nox.Session) -> None:
@@ -60,6 +54,16 @@ def register(root: Path) -> None:
         """Write the reference pages that follow from the code; with --check only say which are out of date."""
         session.install("pyyaml>=6", "tomli>=2; python_version<'3.11'")
         session.run("python", "docs/generate.py", *session.posargs)
+
+
+def _side_by_side() -> tuple[str, ...]:
+    """Options for pytest-xdist; the engine's files are run by tests/real, which has the interpreter for them.
+
+    Most tests start processes and wait for them, so there is one more at a time than there are processors. A file's
+    tests stay together, for what is made once for all of them; the order of files is that of tests/conftest.py.
+    """
+    count = min(len(os.sched_getaffinity(0)) + 1, 4)
+    return ("-n", str(count), "--dist", "loadfile", "--no-loadscope-reorder", "--ignore=tests/engine")
 
 
 def _make_builds(session: nox.Session, root: Path) -> None:
