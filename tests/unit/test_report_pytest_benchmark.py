@@ -95,6 +95,7 @@ def test_figures_of_any_values(values: list[float]) -> None:
     assert found["q1"] - 1e-12 <= found["median"] <= found["q3"] + 1e-12
     assert found["iqr"] == pytest.approx(found["q3"] - found["q1"], **close)
     assert found["outliers"] == f"{found['stddev_outliers']};{found['iqr_outliers']}"
+    assert found["stddev"] == pytest.approx(statistics.stdev(values) if len(values) > 1 else 0.0, rel=1e-6, abs=1e-12)
     assert found["total"] == pytest.approx(sum(values))
 
 
