@@ -6,6 +6,7 @@ was compared, verdicts and the largest changes come first, details are folded, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ def to_markdown(summary: Summary, limit: int = LIMIT) -> str:
         parts += [_lines("", [summary.reason or wording.NOTHING], rank=1, most=2_000)]
     parts += [_missing(summary), _exact(summary)]
     parts += [_controls(summary)] if summary.measured else []
-    parts += [_identities(summary), *([_claims(summary)] if summary.measured else [])]
+    parts += [_identities(summary), _commands(summary), *([_claims(summary)] if summary.measured else [])]
     return fitted([part for part in parts if part.total], limit, elsewhere=_ELSEWHERE).rstrip("\n") + "\n"
 
 
@@ -226,6 +227,16 @@ def _facts(identity: Mapping[str, Any]) -> dict[str, str]:
 def _switches(identity: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     switches = identity.get("switches")
     return switches.items() if isinstance(switches, Mapping) else ()
+
+
+def _commands(summary: Summary) -> Section:
+    """What can be typed to measure it again."""
+    commands = [wording.clean(text) for text in (summary.source.commands if summary.source is not None else ())]
+    fence = "`" * max(3, 1 + max((len(run) for text in commands for run in re.findall("`+", text)), default=0))
+    return Section(
+        before=f"<details><summary>Commands</summary>\n\n{fence}sh", lines=commands, total=len(commands), rank=5,
+        most=2_000, after=f"\n{fence}\n\n</details>",
+    )  # fmt: skip
 
 
 def _claims(summary: Summary) -> Section:

@@ -116,21 +116,19 @@ def fitted(sections: Sequence[Section], limit: int, *, elsewhere: str) -> str:
 
 
 def _filled(section: Section, room: int, elsewhere: str) -> str:
-    note = f"\n\n…and {{}} more: {elsewhere}"
-    spare = room - _bytes(f"{section.before}\n{section.after}\n\n") - _bytes(note.format(_counted(section, 0)))
-    taken = list(_taken(section.lines, spare))
+    note = f"\n\n…and {_counted(section, section.total, 'more ')}: {elsewhere}"
+    taken = list(_taken(section.lines, room - _bytes(f"{section.before}\n{note}{section.after}\n\n")))
     dropped = section.total - len(taken)
     if not taken:
         told = f"{_counted(section, dropped)}: {elsewhere}\n\n"
         return told if dropped and _bytes(told) <= room else ""
-    more = note.format(_counted(section, dropped)) if dropped else ""
+    more = f"\n\n…and {_counted(section, dropped, 'more ')}: {elsewhere}" if dropped else ""
     body = "\n".join(taken)
     return f"{section.before}\n{body}{more}{section.after}\n\n"
 
 
-def _counted(section: Section, dropped: int) -> str:
-    number = dropped or section.total
-    return f"{grouped(number)} {section.noun}{'' if number == 1 else 's'}"
+def _counted(section: Section, number: int, more: str = "") -> str:
+    return f"{grouped(number)} {more}{section.noun}{'' if number == 1 else 's'}"
 
 
 def _taken(lines: Iterable[str], room: int) -> Iterator[str]:
