@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from pathlib import Path
 
 from fakes.every_verdict import compiled, judged, nothing
 from fakes.measured import EVIL, campaign, op, row
@@ -72,3 +73,9 @@ def test_any_name_stays_one_cell(name: str) -> None:
 def test_equal_input_gives_equal_bytes() -> None:
     assert to_csv(judged()) == to_csv(judged())
     assert EVIL in {line["op"] for line in lines(judged())}
+
+
+def test_every_column_is_described() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "files.md"
+    text = page.read_text(encoding="utf-8").partition("## A report:")[2].partition("\n## ")[0]
+    assert [name for name in COLUMNS if f"`{name}`" not in text] == []
