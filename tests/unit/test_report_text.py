@@ -115,10 +115,15 @@ def test_excluded_rows_are_said_one_by_one_with_their_reason() -> None:
     excluded = hand.row("1024x1024", n=0, readings={"left_out": FALLEN_BACK})
     lost = hand.row("8x8", n=0, readings={"left_out": (LeftOut(round=1, reason="OOM", lost=True),)})
     in_part = hand.row("2x2", Verdict.NO_DIFFERENCE, n=4, readings={"left_out": FALLEN_BACK[:2]})
-    found = one(hand.row("64x64", Verdict.NO_DIFFERENCE), excluded, lost, in_part, hand.row("4x4", n=0))
+    rows = (hand.row("64x64", Verdict.NO_DIFFERENCE), excluded, lost, in_part, hand.row("4x4", n=0))
+    op = hand.op("mm", *rows, lost=("float16 8x8: OOM on B",), missing=2, markers=(("RETRIED", "twice"),))
+    found = hand.summary(op, hand.op("fft", nothing="ZERO_MATCHED", nothing_note="other shapes"))
     lines = to_text(found)
     assert "  1024x1024  not comparable: TIMER_MISMATCH (cuda_graph on A, direct on B)" in lines
-    assert "  8x8  lost: OOM" in lines
+    assert [line for line in lines if "8x8" in line] == ["  mm: lost row float16 8x8: OOM on B"]
+    assert {"  mm: 2 rounds of the plan not finished", "  mm: RETRIED twice", "  fft: ZERO_MATCHED: other shapes"} <= {
+        *lines
+    }
     assert "  4x4  not measured: no valid round has it on both sides" in lines
     assert "mm: float16 2x2: left out in 2 rounds: TIMER_MISMATCH (cuda_graph on A, direct on B)" in text_of(found)
     assert "rows: 2 no difference · 1 not comparable · 1 lost · 1 not measured" in text_of(found)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from zlbench.colour import Paint, plain
 from zlbench.inference.types import DELTA
 from zlbench.report import exact, wording
-from zlbench.report.standing import ALIKE, by_urgency, judged, urgency
+from zlbench.report.standing import ALIKE, Standing, by_urgency, judged, standing, urgency
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import columns, folded, plural
 
@@ -60,7 +60,8 @@ def head(summary: Summary) -> list[str]:
     lines += [wording.counts_line(summary.counts), wording.causes(summary)] if ops else []
     rows = [row for op in summary.subjects for row in op.rows]
     lines += [f"rows: {wording.overview(rows, header.metric)}"] if rows else []
-    lines += [exact.overview(ops), summary.progress, *wording.alarms(summary)]
+    notes = summary.source.notes if summary.source is not None else ()
+    lines += [exact.overview(ops), summary.progress, *notes, *wording.alarms(summary)]
     return [line for line in lines if line]
 
 
@@ -98,7 +99,11 @@ def _title(summary: Summary, width: int) -> list[str]:
 
 def _rows(summary: Summary, width: int, colour: Paint) -> Iterator[str]:
     """Operators, each with its rows below it, what must be seen first on top."""
-    groups, hidden = _limited(by_urgency(summary.subjects))
+    # What is lost is listed below with its reasons, also where nobody knows which row it was.
+    ordered = [
+        (op, [row for row in rows if standing(row) is not Standing.LOST]) for op, rows in by_urgency(summary.subjects)
+    ]
+    groups, hidden = _limited(ordered)
     named = [(op, rows, *_names(op, rows)) for op, rows in groups]
     cells = [_cells(row, name, summary) for _, rows, _, names in named for row, name in _zip(rows, names) if row.n]
     laid = iter(_laid(_HEAD, cells, width, colour) if cells else ())

@@ -216,10 +216,13 @@ def missing_lines(summary: Summary) -> list[str]:
     """What is not in the table, each with its reason."""
     found = []
     for op in (*summary.subjects, *summary.controls):
+        found += [f"{op.op.op}: {op.op.nothing}: {op.op.nothing_note}".removesuffix(": ")] if op.op.nothing else []
+        found += [f"{op.op.op}: {plural(op.op.missing, 'round')} of the plan not finished"] if op.op.missing else []
         found += [f"{op.op.op}: {text}" for text in (*op.op.failed, *op.op.notes)]
         found += [f"{op.op.op}: invalid pair, {text}" for text in op.op.invalid]
         found += [f"{op.op.op}: lost row {text}" for text in op.op.lost]
         found += [f"{op.op.op}: {name_of(row)}: {text}" for row in op.rows for text in _in_part(row)]
+        found += [f"{op.op.op}: {word} {text}" for word, text in op.op.markers]
     return found
 
 
