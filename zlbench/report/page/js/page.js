@@ -48,7 +48,7 @@ function rowColumns(op, keys) {
   const all = {
     op: { title: "Operator", sort: () => { const rank = ranks(ops.map((one) => one.op)); return c.label.map((_, row) => rank[ownerOf(row)]); },
       cell: (row) => { const owner = ops[ownerOf(row)]; return [el("a", { href: address({ op: owner.id, row: "" }) }, owner.op), owner.control && [" ", el("span", { class: "tag" }, "control")]]; } },
-    row: { title: "Row", sort: () => ranks(c.label), cell: rowLink },
+    row: { title: "Row", cls: "named", sort: () => ranks(c.label), cell: rowLink },
     name: { title: "Row", sort: () => ranks(c.label.map((label, row) => `${table.dtype[c.dtype[row]]} ${label}`)),
       cell: (row) => [table.dtype[c.dtype[row]] !== "-" && [el("span", { class: "dtype" }, table.dtype[c.dtype[row]]), " "], rowLink(row)] },
     dtype: { title: "Type", cls: "narrow-off", sort: () => { const rank = ranks(table.dtype); return c.dtype.map((one) => rank[one]); }, cell: (row) => el("span", { class: "dtype" }, table.dtype[c.dtype[row]]) },
@@ -183,7 +183,7 @@ function leftOutTable(caption, withOp) {
       ...(withOp ? [operator] : []),
       { key: "row", title: "Row", sort: () => ranks(out.map((_, item) => String(rowName(item)))), cell: (item) => el("span", { class: "label" }, rowName(item)) },
       { key: "kind", title: "What", sort: () => ranks(out.map((item) => main.kinds[item.kind])), cell: (item) => el("span", { class: "whole" }, main.kinds[out[item].kind]) },
-      { key: "word", title: "Why", sort: () => ranks(out.map((item) => item.word || "")),
+      { key: "word", title: "Why", cls: "told", sort: () => ranks(out.map((item) => item.word || "")),
         cell: (item) => [out[item].word && [el("code", {}, out[item].word), " "], out[item].text, " ", el("span", { class: "cause" }, explained(out[item].word || "", 1))] },
       { key: "rounds", title: "Rounds", cls: "num", cell: (item) => (out[item].rounds || []).join(", ") },
     ],
@@ -227,8 +227,7 @@ function operatorTable() {
   const more = el("button", { type: "button", class: "plain", click: () => { all = true; draw(); } }, `Show all ${lines.length.toLocaleString("en")} operators`);
   byId("operator-more").append(more);
   function draw() {
-    lines.forEach((line, index) => { line.hidden = !all && index >= shown; });
-    table.tBodies[0].replaceChildren(...lines);
+    table.tBodies[0].replaceChildren(...(all ? lines : lines.slice(0, shown)));
     more.hidden = all;
   }
   let [by, direction] = ["", 1];
@@ -280,6 +279,9 @@ function start() {
   const show = [];
   const byOp = new Map(main.ops.map((op, index) => [op.id, index]));
   const [report, article] = [byId("report"), byId("operator")];
+  const unknown = el("p", { class: "note", role: "alert", hidden: true });
+  byId("main").prepend(unknown);
+  const title = document.title;
   let scrolled = 0;
   let opened = "";
   if (byId("operator-table")) operatorTable();
@@ -292,7 +294,11 @@ function start() {
   function seen(keys) {
     const asked = state.get("op") || "";
     const place = asked + "\n" + (state.get("row") || "");
-    if (asked && byOp.has(asked)) {
+    const known = byOp.has(asked);
+    unknown.hidden = !asked || known;
+    unknown.textContent = unknown.hidden ? "" : `This report has no operator ${asked}.`;
+    document.title = known ? `${main.ops[byOp.get(asked)].op} in the ${title}` : title;
+    if (known) {
       if (place !== opened) {
         if (report.hidden === false) scrolled = window.scrollY;
         unopened.clear();
@@ -308,10 +314,9 @@ function start() {
       article.replaceChildren();
       report.hidden = false;
       if (opened) window.scrollTo(0, scrolled);
-      if (asked) byId("main").prepend(el("p", { class: "note", role: "alert" }, `No operator ${asked} in this report.`));
       for (const [concerned, redraw] of show) if (!keys || keys.some((key) => concerned.includes(key))) redraw();
     }
-    opened = asked && byOp.has(asked) ? place : "";
+    opened = known ? place : "";
   }
 
   readState();

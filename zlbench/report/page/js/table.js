@@ -16,7 +16,7 @@ function ranks(texts) {
  */
 class PagedTable {
   constructor({ caption, columns, size = 50, sorted = "", onsort, onpage, rowClass }) {
-    Object.assign(this, { columns, size, onsort, onpage, rowClass, items: [], page: 0, sorted, keys: new Map() });
+    Object.assign(this, { columns, size, onsort, onpage, rowClass, items: [], order: [], page: 0, sorted, keys: new Map() });
     this.heads = new Map(columns.map((column) => [column.key, this.head(column)]));
     this.body = el("tbody");
     this.pager = el("nav", { class: "pager", "aria-label": `Pages of: ${caption}` });
@@ -73,6 +73,7 @@ class PagedTable {
     this.shown = this.order.slice(this.page * this.size, (this.page + 1) * this.size);
     this.body.replaceChildren(...this.shown.map((item) => this.row(item)));
     this.pager.replaceChildren(...(pages > 1 ? this.buttons(pages) : []));
+    this.pager.hidden = pages < 2;
     if (this.ondraw) this.ondraw(this.shown);
   }
 
