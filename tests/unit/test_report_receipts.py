@@ -78,6 +78,16 @@ def test_performance_has_every_row_with_its_interval_and_its_verdict() -> None:
     assert direct[-1] == "not comparable: TIMER_MISMATCH (cuda_graph on A, direct on B)"
     assert len({len(cells) for cells in rows}) == 1
     assert "## control softmax" in found["performance.md"]
+    assert "\n\nslower: +2.02 % (+1.01…+3.05)\n\n" in found["performance.md"]
+
+
+def test_an_operator_of_which_nothing_is_told_has_no_figure() -> None:
+    summary = judged()
+    first = summary.subjects[0]
+    assert first.result is not None
+    silent = replace(first, result=replace(first.result, estimate=None, low=None, high=None, what="invalid: FEW_PAIRS"))
+    text = receipts(replace(summary, subjects=(silent,), controls=()))["performance.md"]
+    assert "## mm\n\nslower\n\n" in text
 
 
 def test_kernels_have_configuration_costs_and_code_of_both_sides() -> None:

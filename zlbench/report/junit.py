@@ -74,7 +74,7 @@ def why_skipped(row: RowSummary) -> str:
     if not row.n:
         return wording.why_empty(row)
     if row.result is not None and row.result.verdict is Verdict.INVALID:
-        return row.result.what if row.result.why is None else f"{row.result.why.value}: {row.result.what}"
+        return row.result.what
     return ""
 
 

@@ -87,6 +87,8 @@ def _operator(op: OpSummary, summary: Summary) -> str:
     if op.result is None:
         return paragraph(f"no sum: {op.why_not or wording.NO_STATISTICS}")
     told = wording.full(op.result, summary.header.metric)
+    if op.result.estimate is None:
+        return paragraph(told)
     return paragraph(f"{told}: {wording.change(op.result.estimate)} % ({wording.interval(op.result)})")
 
 
