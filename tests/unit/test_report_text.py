@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 from fakes import by_hand as hand
@@ -84,7 +85,7 @@ def test_what_compiling_takes_is_longer_and_never_slower() -> None:
         hand.row("b", Verdict.FASTER, -4, unit="instructions", ms=1e6, dtype="-"),
     )
     found = hand.summary(hand.op("mm", *rows, verdict=Verdict.SLOWER), metric=Metric.COMPILE)
-    text = text_of(found).replace(found.claim, "")
+    text = text_of(found)
     assert line_of(found, "a")[-1] == "takes longer"
     assert line_of(found, "b")[-1] == "is shorter"
     assert "rows: 1 takes longer · 1 is shorter" in text
@@ -195,6 +196,12 @@ def test_too_few_controls_are_said_at_the_top_with_what_follows() -> None:
     assert "uncalibrated: 1 row" not in text
     none = hand.summary(*found.subjects, calibration=Calibration(used=False))
     assert "UNCALIBRATED: no control has a reading, 4 are needed" in text_of(none)
+    assert "controls: none" in text_of(none)
+    told = "UNCALIBRATED controls=0: the screen has none"
+    planned = replace(none, source=Measured(header=none.header, notes=(told, "another note")))
+    assert text_of(planned).count("UNCALIBRATED") == 1
+    assert f"{told}. What differs" in text_of(planned)
+    assert " another note " in text_of(planned)
 
 
 def test_flags_name_their_rows_and_inconclusive_ones_what_they_need() -> None:
@@ -243,6 +250,13 @@ def test_a_long_report_shows_what_must_be_seen_and_where_the_rest_is() -> None:
     text = " ".join(" ".join(lines).split())
     assert "and 19,921 more rows (19,921 no difference): report.html and rows.csv have all" in text
     assert "and 970 more operators: report.html and report.json have all" in text
+
+
+def test_many_changes_one_way_hide_none_the_other_way() -> None:
+    rows = [hand.row(f"{k}x1", Verdict.SLOWER, 5) for k in range(100)] + [hand.row("f", Verdict.FASTER, -1)]
+    lines = to_text(one(*rows))
+    assert any(line.startswith("  f ") for line in lines)
+    assert "and 41 more rows (41 slower): report.html and rows.csv have all" in lines
 
 
 def test_names_of_any_length_keep_the_table_whole() -> None:

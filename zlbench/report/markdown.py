@@ -66,8 +66,9 @@ def _head(summary: Summary) -> Section:
     lines += [escaped(text, 400) for text in (facts, *header.warnings, *header.screen) if text]
     if summary.subjects or summary.controls:
         lines += [escaped(wording.counts_line(summary.counts), 400)]
-    notes = summary.source.notes if summary.source is not None else ()
-    lines += [escaped(text, 400) for text in (wording.causes(summary), summary.progress, *notes) if text]
+    lines += [
+        escaped(text, 400) for text in (wording.causes(summary), summary.progress, *wording.notes(summary)) if text
+    ]
     lines += [f"**{escaped(text, 400)}**" for text in wording.alarms(summary)]
     return Section(
         before=f"# {escaped(header.title)}\n",
@@ -241,7 +242,7 @@ def _commands(summary: Summary) -> Section:
 
 def _claims(summary: Summary) -> Section:
     """What the page says and what it does not."""
-    lines = [summary.claim]
+    lines = [wording.claim(summary)]
     if summary.inference is not None:
         delta = 100 * summary.inference.settings.delta
         none = f"No difference: the whole interval lies within ±{delta:g} %."

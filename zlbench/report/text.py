@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from zlbench.colour import Paint, plain
 from zlbench.inference.types import DELTA
 from zlbench.report import exact, wording
-from zlbench.report.standing import ALIKE, Standing, by_urgency, judged, standing, urgency
+from zlbench.report.standing import ALIKE, CHANGED, Standing, by_urgency, judged, standing, urgency
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import columns, folded, plural
 
@@ -20,7 +20,7 @@ _HEAD = ("row", "A", "B", "change", "interval", "noise A/B", "signs", "verdict")
 _OP_HEAD = ("geometric mean", "rows", "rounds", "change", "interval", "verdict")
 _FEWEST = 12
 """Columns that a name keeps, whatever else there is."""
-_ROWS, _OPERATORS, _MISSING, _EXAMPLES, _NAME = 60, 30, 12, 3, 48
+_ROWS, _EACH_WAY, _OPERATORS, _MISSING, _EXAMPLES, _NAME = 60, 24, 30, 12, 3, 48
 """What is shown at most: a terminal is for what must be seen first, files hold the rest."""
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)")
 """To a CI runner that reads along, a line that begins so is a command, and data must not give one."""
@@ -60,8 +60,7 @@ def head(summary: Summary) -> list[str]:
     lines += [wording.counts_line(summary.counts), wording.causes(summary)] if ops else []
     rows = [row for op in summary.subjects for row in op.rows]
     lines += [f"rows: {wording.overview(rows, header.metric)}"] if rows else []
-    notes = summary.source.notes if summary.source is not None else ()
-    lines += [exact.overview(ops), summary.progress, *notes, *wording.alarms(summary)]
+    lines += [exact.overview(ops), summary.progress, *wording.notes(summary), *wording.alarms(summary)]
     return [line for line in lines if line]
 
 
@@ -135,13 +134,15 @@ def _names(op: OpSummary, rows: Sequence[RowSummary]) -> tuple[str, list[str]]:
 
 
 def _limited(groups: Sequence[_Group]) -> tuple[list[_Group], list[RowSummary]]:
-    """The rows that must be seen first, and those that are left to the files."""
+    """The rows that must be seen first, and those that are left to the files. Changes of each way keep a share."""
     ordered = sorted((row for _, rows in groups for row in rows), key=urgency)
     if len(ordered) <= _ROWS:
         return [*groups], []
-    kept = {id(row) for row in ordered[:_ROWS]}
+    by_way = [[row for row in ordered if standing(row) is way][:_EACH_WAY] for way in CHANGED]
+    first = {id(row): row for row in (*by_way[0], *by_way[1], *ordered)}
+    kept = {*list(first)[:_ROWS]}
     shown = [(op, [row for row in rows if id(row) in kept]) for op, rows in groups]
-    return [(op, rows) for op, rows in shown if rows], ordered[_ROWS:]
+    return [(op, rows) for op, rows in shown if rows], [row for row in ordered if id(row) not in kept]
 
 
 def _cells(row: RowSummary, name: str, summary: Summary) -> list[str]:
@@ -212,7 +213,7 @@ def _end(summary: Summary) -> list[str]:
     for flag, names in wording.flagged(summary.subjects).items():
         listed = ", ".join(cut(name, _NAME) for name in names[:_EXAMPLES])
         lines.append(f"{flag}: {plural(len(names), 'row')} ({listed}{', …' if len(names) > _EXAMPLES else ''})")
-    return [line for line in (*lines, "", wording.meaning(summary), summary.claim) if line]
+    return [line for line in (*lines, "", wording.meaning(summary), wording.claim(summary)) if line]
 
 
 def _delta(summary: Summary) -> float:

@@ -23,6 +23,7 @@ _WHY = {
     Why.PAIRS_DISTURBED: "disturbed",
     Why.CALIBER: "caliber",
 }
+_UNCALIBRATED = "UNCALIBRATED"
 _NOT_TAKEN_OFF = (
     "What differs between the sides besides the change is not taken off: differences of some tenths of a percent mean "
     "little."
@@ -255,7 +256,7 @@ def controls_line(summary: Summary) -> str:
     means = ", ".join(f"{names.get(key, key)} {change(mean)}" for key, mean in calibration.operators.items())
     listed = f" ({means or ', '.join(names.values())})" if means or names else ""
     if not calibration.used:
-        return f"controls: {plural(len(names), 'operator')}{listed}"
+        return f"controls: {plural(len(names), 'operator') if names else 'none'}{listed}"
     return (
         f"controls: {change(calibration.bias)} % ± {percent(calibration.error, sign=False)}{listed}: "
         "mean of equal code and its standard error, taken off every row"
@@ -268,12 +269,26 @@ def alarms(summary: Summary) -> list[str]:
         return []
     calibration = summary.inference.calibration
     if not calibration.used:
-        told = f"UNCALIBRATED: {_controls(calibration, summary)}, {FEWEST_CONTROLS} are needed."
-        return [f"{told} {_NOT_TAKEN_OFF}"]
+        default = f"{_UNCALIBRATED}: {_controls(calibration, summary)}, {FEWEST_CONTROLS} are needed"
+        told = next((note for note in _notes(summary) if note.startswith(_UNCALIBRATED)), default)
+        return [f"{told}. {_NOT_TAKEN_OFF}"]
     if calibration.biased:
         apart = f"{change(calibration.bias)} % ± {percent(calibration.error, sign=False)}"
         return [f"BIAS: equal code is {apart} apart. {_TAKEN_OFF}"]
     return []
+
+
+def notes(summary: Summary) -> list[str]:
+    """What the plan had to say and `alarms` does not."""
+    said = " ".join(alarms(summary))
+    return [note for note in _notes(summary) if note not in said]
+
+
+def claim(summary: Summary) -> str:
+    """What a verdict rests on, in the words of the metric."""
+    metric = summary.header.metric
+    words_of = f"{verdict(Standing.SLOWER, metric)} or {verdict(Standing.FASTER, metric)}"
+    return summary.claim.replace("slower or faster", words_of)
 
 
 def campaign_line(summary: Summary) -> str:
@@ -300,6 +315,10 @@ def invalid_rows(rows: Iterable[RowSummary]) -> list[str]:
     """Why rows are invalid, each reason with the number of its rows."""
     found = Counter(full(row.result, None) for row in rows if standing(row) is Standing.INVALID)
     return [f"{reason}: {plural(number, 'row')}" for reason, number in sorted(found.items())]
+
+
+def _notes(summary: Summary) -> tuple[str, ...]:
+    return summary.source.notes if summary.source is not None else ()
 
 
 def _controls(calibration: Calibration, summary: Summary) -> str:
