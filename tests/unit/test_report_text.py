@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from fakes import by_hand as hand
@@ -315,3 +316,12 @@ def test_equal_input_gives_equal_text() -> None:
     ]
     found = hand.summary(*ops, controls=hand.controls())
     assert to_text(found) == to_text(found)
+
+
+def test_the_page_on_reading_a_report_shows_one() -> None:
+    """Without the operator that is there to be escaped."""
+    measured = campaign()
+    calm = replace(measured, ops=tuple(op for op in measured.ops if op.op != EVIL))
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "read-a-report.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```text\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
+    assert shown.splitlines() == to_text(summarise(calm))

@@ -24,7 +24,7 @@ _ROWS, _EACH_WAY, _OPERATORS, _MISSING, _EXAMPLES, _NAME = 60, 24, 30, 12, 3, 48
 """What is shown at most: a terminal is for what must be seen first, files hold the rest."""
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)")
 """To a CI runner that reads along, a line that begins so is a command, and data must not give one."""
-_BOUND, _KEEP = "\u00a0", re.compile(r" (?=[·%→±\d])|(?<=[→±]) ")
+_BOUND, _KEEP = "\u00a0", re.compile(r" (?=[·%→±])|(?<!·) (?=\d)|(?<=[→±]) |(?<=\d) (?=[a-z])")
 """Where no line ends: between a number or a sign and what it belongs to."""
 _PAINT = re.compile("\x1b\\[\\d*m")
 
