@@ -99,7 +99,9 @@ def test_figures_of_any_values(values: list[float]) -> None:
     assert found["total"] == pytest.approx(sum(values))
 
 
-def test_outliers_are_counted() -> None:
-    found = stats_of([1.0, 1.1, 1.2, 1.3, 9.0])
-    assert (found["iqr_outliers"], found["stddev_outliers"]) == (1, 1)
-    assert (found["ld15iqr"], found["hd15iqr"]) == (1.0, 1.3)
+@pytest.mark.parametrize(("last", "outliers", "highest"), [(1.55, 0, 1.55), (1.65, 1, 1.3), (9.0, 1, 1.3)])
+def test_an_outlier_is_beyond_one_and_a_half_quartile_distances(last: float, outliers: int, highest: float) -> None:
+    found = stats_of([1.0, 1.1, 1.2, 1.3, last])
+    assert (found["q1"], found["q3"]) == (pytest.approx(1.1), pytest.approx(1.3))
+    assert found["iqr_outliers"] == outliers
+    assert (found["ld15iqr"], found["hd15iqr"]) == (1.0, highest)
