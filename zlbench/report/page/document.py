@@ -69,8 +69,9 @@ def context(summary: Summary, made: str = "") -> dict[str, Any]:
     longer, shorter = (wording.verdict(one, summary.header.metric) for one in (Standing.SLOWER, Standing.FASTER))
     return {
         "header": summary.header, "planned": summary.planned, "made": made, "measured": summary.measured,
-        "reason": summary.reason or wording.NOTHING, "what": wording.what(summary), "claim": summary.claim,
-        "notes": [*wording.alarms(summary), *summary.header.warnings, *filter(None, [summary.progress])],
+        "reason": summary.reason or wording.NOTHING, "what": wording.what(summary), "claim": wording.claim(summary),
+        "notes": _notes(summary), "findings": summary.findings,
+        "commands": summary.source.commands if summary.source else (),
         "headline": overview.headline(summary, parts.subjects), "mean": overview.mean_of_operators(summary),
         "convention": wording.convention(summary.header.metric),
         "tiles": overview.tiles(summary, parts.subjects, parts.settings),
@@ -85,6 +86,12 @@ def context(summary: Summary, made: str = "") -> dict[str, Any]:
         "policy": policy(), "style": style(), "script": script(),
         "data": [(name, as_json(value)) for name, value in _data(parts).items()],
     }  # fmt: skip
+
+
+def _notes(summary: Summary) -> list[str]:
+    """What people must know before they read a number."""
+    progress = [summary.progress] if summary.progress else []
+    return [*progress, *wording.alarms(summary), *summary.header.warnings, *wording.notes(summary)]
 
 
 def _interval_name(parts: _Parts) -> str:
@@ -131,7 +138,10 @@ def _line(parts: _Parts, item: Exclusion) -> str:
 def _words(parts: _Parts) -> list[tuple[str, list[Term]]]:
     """Every word of this report in capitals, then those of the figures."""
     used = list(explained_all(_used(parts)))
-    return [("Words of this report", used), ("Figures and verdicts", figure_terms(parts.settings))]
+    return [
+        ("Words of this report", used),
+        ("Figures and verdicts", figure_terms(parts.settings, parts.standings, parts.summary.header.metric)),
+    ]
 
 
 def _used(parts: _Parts) -> Iterator[str]:
@@ -173,6 +183,7 @@ def _main(parts: _Parts) -> dict[str, Any]:
         "delta": figures(100 * parts.settings.delta), "interval": _interval_name(parts), "directions": directions,
         "verdicts": [[wording.verdict(one, metric), *overview.LOOKS[one]] for one in Standing],
         "kinds": KINDS, "judged": inference is not None,
-        "ops": operators(parts.ops), "rows": row_columns(parts.rows, parts.standings, metric, parts.settings.delta),
+        "ops": operators(parts.ops, metric),
+        "rows": row_columns(parts.rows, parts.standings, metric, parts.settings.delta),
         "terms": {term.word: [term.cause, term.meaning, term.step] for term in explained_all(_used(parts))},
     }  # fmt: skip

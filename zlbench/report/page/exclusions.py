@@ -10,6 +10,7 @@ from zlbench.inference.types import Verdict
 from zlbench.markers import MARKERS
 from zlbench.report.model import OpReadings, RowReadings
 from zlbench.report.summary import OpSummary
+from zlbench.text import plural
 
 _WORD = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
 KINDS: Mapping[str, str] = {
@@ -19,6 +20,7 @@ KINDS: Mapping[str, str] = {
     "pair": "pair invalidated",
     "cell": "cell failed",
     "operator": "operator without a figure",
+    "missing": "rounds not finished",
     "rerun": "pair measured again",
 }
 
@@ -54,7 +56,8 @@ def exclusions(ops: Sequence[OpSummary]) -> list[Exclusion]:
             # Without a single reading, what was left out above says why.
             if result is not None and result.verdict is Verdict.INVALID and (row.n or not row.row.left_out):
                 word = result.why.value if result.why else ""
-                found.append(Exclusion(kind="invalid", op=number, row=index, word=word, text=result.what))
+                text = plural(row.n, "valid pair")
+                found.append(Exclusion(kind="invalid", op=number, row=index, word=word, text=text))
         first += len(op.rows)
     return found
 
@@ -64,10 +67,14 @@ def _of_operator(number: int, op: OpSummary) -> Iterator[Exclusion]:
     for kind, texts in (("cell", read.failed), ("pair", read.invalid), ("lost", read.lost)):
         for text in texts:
             yield Exclusion(kind=kind, op=number, word=word_of(text), text=text)
+    if read.missing:
+        yield Exclusion(kind="missing", op=number, text=f"{plural(read.missing, 'round')} of the plan not finished")
+    if read.nothing:
+        yield Exclusion(kind="operator", op=number, word=read.nothing, text=read.nothing_note)
     again = read.rerun - len(read.invalid)
     if again > 0:
         yield Exclusion(kind="rerun", op=number, text=f"{again} invalidated, measured again and made good")
-    if op.why_not:
+    if op.why_not and not read.nothing:
         yield Exclusion(kind="operator", op=number, word=word_of(op.why_not), text=op.why_not)
 
 

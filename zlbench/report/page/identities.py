@@ -27,7 +27,8 @@ class Field:
 def fields(sides: Mapping[str, Mapping[str, Any]]) -> list[Field]:
     """Every field that a side has, in order of its first mention."""
     flat = [dict(_flat(sides.get(side) or {})) for side in "AB"]
-    names = dict.fromkeys((*flat[0], *flat[1]))
+    # Which side it is stands above the column.
+    names = [name for name in dict.fromkeys((*flat[0], *flat[1])) if name != "side"]
     return [Field(name=name, a=flat[0].get(name, ABSENT), b=flat[1].get(name, ABSENT)) for name in names]
 
 

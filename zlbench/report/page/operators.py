@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from zlbench.inference.types import OpResult
+from zlbench.report import wording
+from zlbench.report.model import Metric
 from zlbench.report.page.embed import compact
 from zlbench.report.page.numbers import figures, percent
 from zlbench.report.page.rows import STANDINGS
@@ -13,11 +15,11 @@ from zlbench.report.standing import judged
 from zlbench.report.summary import OpSummary
 
 
-def operators(ops: Sequence[OpSummary]) -> list[dict[str, Any]]:
+def operators(ops: Sequence[OpSummary], metric: Metric | None) -> list[dict[str, Any]]:
     """One entry an operator; `first` is the number of its first row."""
     found, first = [], 0
     for op in ops:
-        found.append(compact((*_what(op, first), *_figures(op))))
+        found.append(compact((*_what(op, first), *_figures(op, metric))))
         first += len(op.rows)
     return found
 
@@ -26,11 +28,11 @@ def _what(op: OpSummary, first: int) -> Iterator[tuple[str, Any]]:
     read = op.op
     yield from (("id", read.directory), ("op", read.op), ("control", read.control), ("first", first))
     yield from (("rows", len(op.rows)), ("ir", read.verdict), ("why", op.why_not), ("rounds", list(read.rounds)))
-    yield from (("rerun", read.rerun or None), ("notes", list(read.notes)))
+    yield ("notes", list(read.notes))
     yield from (("fallbacks", list(read.fallbacks)), ("markers", list(read.markers)))
 
 
-def _figures(op: OpSummary) -> Iterator[tuple[str, Any]]:
+def _figures(op: OpSummary, metric: Metric | None) -> Iterator[tuple[str, Any]]:
     result = op.result
     if result is None:
         values = (op.change, op.low, op.high)
@@ -38,7 +40,7 @@ def _figures(op: OpSummary) -> Iterator[tuple[str, Any]]:
         yield ("n", op.rounds)
         return
     yield from zip(("est", "lo", "hi", "mde"), (figures(percent(log)) for log in _logs(result)), strict=True)
-    yield from (("v", STANDINGS[judged(result)]), ("what", result.what), ("n", result.rounds))
+    yield from (("v", STANDINGS[judged(result)]), ("what", wording.full(result, metric)), ("n", result.rounds))
     yield from (("counted", result.rows), ("p", figures(result.p, 3)), ("q", figures(result.q, 3)))
 
 

@@ -222,11 +222,9 @@ def counts(summary: Summary) -> list[tuple[str, int]]:
 def headline(summary: Summary, standings: Sequence[Standing]) -> str:
     """One sentence: how many of the subject rows (`standings`) changed."""
     said = Counter(standings)
-    words = [wording.verdict(one, summary.header.metric) for one in CHANGED]
-    changed = " and ".join(f"{said[one]:,} {word}" for one, word in zip(CHANGED, words, strict=True))
-    if not any(said[one] for one in CHANGED):
-        changed = f"none is called {' or '.join(words)}"
-    return f"Of {_many(len(standings), 'row')} in {_many(len(summary.subjects), 'operator')}, {changed}."
+    verdicts = ((said[one], wording.verdict(one, summary.header.metric)) for one in CHANGED)
+    changed = ", ".join(f"{number:,} {word}" if number else f"none {word}" for number, word in verdicts)
+    return f"{_many(len(standings), 'row')} in {_many(len(summary.subjects), 'operator')}: {changed}."
 
 
 def _many(number: int, noun: str) -> str:

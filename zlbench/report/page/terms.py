@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from zlbench.inference.types import FEWEST_CONTROLS, FEWEST_PAIRS, Settings, Why
 from zlbench.markers import MARKERS
+from zlbench.report.model import Metric
 from zlbench.report.standing import Standing
+from zlbench.report.wording import verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,14 +87,15 @@ _MORE: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-def figures(settings: Settings) -> list[Term]:
-    """The words above columns and beside plots."""
+def figures(settings: Settings, used: Collection[Standing], metric: Metric | None) -> list[Term]:
+    """The words above columns and beside plots, and those verdicts that a report uses."""
     said = {
         "delta": f"{100 * settings.delta:g} %", "q": f"{100 * settings.q:g} %",
         "confidence": f"{100 * (1 - settings.alpha):g} %",
     }  # fmt: skip
     found = [Term(word=word, meaning=meaning.format_map(said)) for word, meaning in _FIGURES]
-    return found + [Term(word=one.value, meaning=_STANDINGS[one].format_map(said)) for one in Standing]
+    verdicts = [one for one in Standing if one in used]
+    return found + [Term(word=verdict(one, metric), meaning=_STANDINGS[one].format_map(said)) for one in verdicts]
 
 
 def standing_meaning(one: Standing, settings: Settings) -> str:

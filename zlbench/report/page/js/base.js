@@ -67,6 +67,11 @@ function latency(ms) {
   return (micro >= 10 ? micro.toFixed(1) : micro >= 0.1 ? micro.toFixed(2) : Number(micro.toPrecision(2))) + " µs";
 }
 
+/** A probability. */
+function chance(value) {
+  return value === null || value === undefined ? "-" : value < 0.001 ? "<0.001" : String(value);
+}
+
 function count(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -42,7 +42,7 @@ function sideBySide(text, caption) {
     const [a, b] = line.a && line.b ? words(line.a.text, line.b.text) : [line.a?.text, line.b?.text];
     return el("tr", {}, cells(line.a, "removed", MINUS, a), cells(line.b, "added", "+", b));
   });
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  return el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": caption },
     el("table", { class: "diff" },
       el("caption", { class: "unseen" }, caption),
       el("colgroup", {}, el("col", { class: "at" }), el("col"), el("col", { class: "at" }), el("col")),

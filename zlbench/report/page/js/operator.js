@@ -27,7 +27,7 @@ function operatorHead(op) {
     el("p", {}, op.v === undefined ? el("span", { class: "equal" }, op.why || "not judged") : verdict(op.v, op.what)),
     known && el("p", { class: "convention" }, "Geometric mean over ", count(op.counted ?? op.rows, "row"), ": ", el("strong", {}, signed(op.est) + " %"),
       op.lo !== undefined && `, ${interval.toLowerCase()} ${signed(op.lo)} … ${signed(op.hi)} %`,
-      op.q !== undefined && `, q ${op.q}`, op.mde !== undefined && `, MDE ${plain(op.mde)} %`, `, ${count(op.n ?? 0, "round")}`),
+      op.q !== undefined && `, q ${chance(op.q)}`, op.mde !== undefined && `, MDE ${plain(op.mde)} %`, `, ${count(op.n ?? 0, "round")}`),
     op.control && el("p", { class: "equal" }, "Both sides run the same machine code: what differs here is noise."),
     op.ir && el("p", {}, el("code", {}, op.ir), " ", el("span", { class: "equal" }, explained(op.ir, 2))),
     (op.notes || []).map((note) => el("p", { class: "note", role: "note" }, note)),
@@ -87,9 +87,9 @@ function roundsOf(row) {
   });
   table.show(found.map((_, index) => index));
   const facts = [r.timer && `timer ${r.timer}`, r.l2 && `L2 ${r.l2}`, r.floor !== null && `floor ${plain(r.floor)} %`,
-    r.slope !== null && `order effect ${signed(r.slope)} % (p ${r.slopep})`, r.need !== null && `about ${r.need} rounds needed`];
+    r.slope !== null && `order effect ${signed(r.slope)} % (p ${chance(r.slopep)})`, r.need !== null && `about ${r.need} rounds needed`];
   return [el("h3", {}, `Rounds of ${name}`), el("p", { class: "equal" }, facts.filter(Boolean).join(" · ")),
-    table.node, r.flags.map((flag) => el("p", {}, el("code", {}, flag), " ", explained(flag)))];
+    table.node, r.flags.filter((flag) => flag !== "uncalibrated").map((flag) => el("p", {}, el("code", {}, flag), " ", explained(flag)))];
 }
 
 const KERNEL = { name: 0, variant: 1, constexprs: 2, signature: 3, ir: 4, code: 5 };

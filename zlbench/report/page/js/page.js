@@ -64,7 +64,7 @@ function rowColumns(op, keys) {
     sign: { title: "Signs", cls: "num wide", first: -1, sort: () => c.sign.map((sign, row) => (c.n[row] ? sign / c.n[row] : null)), cell: (row) => (c.n[row] ? `${c.sign[row]}/${c.n[row]}` : "-") },
     noise: { title: "Noise A/B %", cls: "num wide", first: -1, sort: () => c.na.map((value, row) => (value === null && c.nb[row] === null ? null : Math.max(value ?? 0, c.nb[row] ?? 0))),
       cell: (row) => `${plain(c.na[row])}/${plain(c.nb[row])}` },
-    q: { title: "q", cls: "num wide", sort: () => c.q, cell: (row) => (c.q[row] === null ? "-" : String(c.q[row])) },
+    q: { title: "q", cls: "num wide", sort: () => c.q, cell: (row) => chance(c.q[row]) },
     mde: { title: "MDE %", cls: "num wide", first: -1, sort: size(c.mde), cell: (row) => plain(c.mde[row]) },
     verdict: { title: "Verdict", cls: "judged", sort: () => c.v.map((one, row) => one * 1e6 - Math.min(1e5, Math.abs(c.est[row] ?? 0))),
       cell: (row) => { const r = rowAt(row); return [verdict(r.v, op ? r.said : r.short), r.flags.filter((flag) => flag !== "uncalibrated").map((flag) => [" ", el("span", { class: "tag", title: explained(flag) }, flag)])]; } },

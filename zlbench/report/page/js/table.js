@@ -21,7 +21,7 @@ class PagedTable {
     this.body = el("tbody");
     this.pager = el("nav", { class: "pager", "aria-label": `Pages of: ${caption}` });
     const table = el(
-      "table", {},
+      "table", { class: columns.length > 11 && "dense" },
       el("caption", { class: "unseen" }, caption),
       el("thead", {}, el("tr", {}, [...this.heads.values()])),
       this.body,
