@@ -181,7 +181,7 @@ def _main(parts: _Parts) -> dict[str, Any]:
     directions = [wording.verdict(one, metric) for one in (Standing.FASTER, Standing.SLOWER)]
     return {
         "delta": figures(100 * parts.settings.delta), "interval": _interval_name(parts), "directions": directions,
-        "verdicts": [[wording.verdict(one, metric), *overview.LOOKS[one]] for one in Standing],
+        "verdicts": [[wording.verdict(one, metric), *overview.LOOKS[one], overview.key_of(one)] for one in Standing],
         "kinds": KINDS, "judged": inference is not None,
         "ops": operators(parts.ops, metric),
         "rows": row_columns(parts.rows, parts.standings, metric, parts.settings.delta),

@@ -10,6 +10,7 @@ from zlbench.inference.types import Verdict
 from zlbench.markers import MARKERS
 from zlbench.report.model import OpReadings, RowReadings
 from zlbench.report.summary import OpSummary
+from zlbench.report.wording import name_of
 from zlbench.text import plural
 
 _WORD = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
@@ -50,6 +51,7 @@ def exclusions(ops: Sequence[OpSummary]) -> list[Exclusion]:
     first = 0
     for number, op in enumerate(ops):
         found += _of_operator(number, op)
+        found += _lost(number, op)
         for index, row in enumerate(op.rows, first):
             found += _left_out(number, index, row.row)
             result = row.result
@@ -64,7 +66,7 @@ def exclusions(ops: Sequence[OpSummary]) -> list[Exclusion]:
 
 def _of_operator(number: int, op: OpSummary) -> Iterator[Exclusion]:
     read: OpReadings = op.op
-    for kind, texts in (("cell", read.failed), ("pair", read.invalid), ("lost", read.lost)):
+    for kind, texts in (("cell", read.failed), ("pair", read.invalid)):
         for text in texts:
             yield Exclusion(kind=kind, op=number, word=word_of(text), text=text)
     if read.missing:
@@ -78,13 +80,21 @@ def _of_operator(number: int, op: OpSummary) -> Iterator[Exclusion]:
         yield Exclusion(kind="operator", op=number, word=word_of(op.why_not), text=op.why_not)
 
 
+def _lost(number: int, op: OpSummary) -> Iterator[Exclusion]:
+    """Rows that were lost and are not among the operator's rows, which have their reasons themselves."""
+    known = tuple(f"{name_of(row)}:" for row in op.rows if any(item.lost for item in row.row.left_out))
+    for text in op.op.lost:
+        if not text.startswith(known):
+            yield Exclusion(kind="lost", op=number, word=word_of(text), text=text)
+
+
 def _left_out(number: int, index: int, row: RowReadings) -> Iterator[Exclusion]:
     """What is the same in several rounds is one entry."""
-    rounds: dict[tuple[str, str], list[int]] = {}
+    rounds: dict[tuple[str, str, str], list[int]] = {}
     for item in row.left_out:
-        rounds.setdefault((item.reason, item.note), []).append(item.round)
-    for (reason, note), numbers in rounds.items():
-        yield Exclusion(kind="row", op=number, row=index, word=reason, text=note, rounds=tuple(numbers))
+        rounds.setdefault(("lost" if item.lost else "row", item.reason, item.note), []).append(item.round)
+    for (kind, reason, note), numbers in rounds.items():
+        yield Exclusion(kind=kind, op=number, row=index, word=reason, text=note, rounds=tuple(numbers))
 
 
 def word_of(text: str) -> str:

@@ -31,6 +31,13 @@ LOOKS: dict[Standing, tuple[str, str]] = {
     Standing.UNJUDGED: ("unjudged", "·"),
 }
 """Class and sign of each; the sign says it without colour."""
+
+
+def key_of(one: Standing) -> str:
+    """What a verdict is called in the page's address: ``no-difference``."""
+    return one.name.lower().replace("_", "-")
+
+
 _LARGEST = 8
 
 
@@ -41,7 +48,6 @@ class Tile:
     word: str
     look: str
     sign: str
-    number: int
     rows: int
     ops: int
     share: float
@@ -94,16 +100,16 @@ def tiles(summary: Summary, standings: Sequence[Standing], settings: Settings) -
     ops = Counter(judged(op.result) for op in summary.subjects)
     total = sum(rows.values()) or 1
     found: list[Tile] = []
-    for number, one in enumerate(Standing):
+    for one in Standing:
         if not rows[one] and not (one in CHANGED and summary.measured):
             continue
         look, sign = LOOKS[one]
         found.append(
             Tile(
-                word=wording.verdict(one, summary.header.metric), look=look, sign=sign, number=number, rows=rows[one],
+                word=wording.verdict(one, summary.header.metric), look=look, sign=sign, rows=rows[one],
                 ops=ops[one], share=round(100 * rows[one] / total, 3),
                 before=round(sum(tile.share for tile in found), 3),
-                meaning=standing_meaning(one, settings), href="#" + urlencode({"verdict": number}),
+                meaning=standing_meaning(one, settings), href="#" + urlencode({"verdict": key_of(one)}),
             )
         )  # fmt: skip
     return found

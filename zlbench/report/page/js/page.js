@@ -142,8 +142,10 @@ function texts() {
   };
 }
 
+/** Numbers of the verdicts that the address names; words that are none are nothing. */
 function wantedVerdicts() {
-  return new Set((state.get("verdict") || "").split(",").filter(Boolean).map(Number));
+  const asked = new Set((state.get("verdict") || "").split(","));
+  return new Set(load("main").verdicts.map((one, index) => (asked.has(one[3]) ? index : -1)).filter((index) => index >= 0));
 }
 
 function verdictToggles() {
@@ -155,7 +157,7 @@ function verdictToggles() {
     const flip = () => {
       const chosen = wantedVerdicts();
       if (!chosen.delete(index)) chosen.add(index);
-      setState({ verdict: [...chosen].sort((a, b) => a - b).join(","), page: "" });
+      setState({ verdict: [...chosen].sort((a, b) => a - b).map((one) => main.verdicts[one][3]).join(","), page: "" });
     };
     const button = el("button", { type: "button", class: `plain ${look}`, "aria-pressed": "false", click: flip },
       el("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${word} `, number);
@@ -184,7 +186,7 @@ function leftOutTable(caption, withOp) {
       { key: "row", title: "Row", sort: () => ranks(out.map((_, item) => String(rowName(item)))), cell: (item) => el("span", { class: "label" }, rowName(item)) },
       { key: "kind", title: "What", sort: () => ranks(out.map((item) => main.kinds[item.kind])), cell: (item) => el("span", { class: "whole" }, main.kinds[out[item].kind]) },
       { key: "word", title: "Why", cls: "told", sort: () => ranks(out.map((item) => item.word || "")),
-        cell: (item) => [out[item].word && [el("code", {}, out[item].word), " "], out[item].text, " ", el("span", { class: "cause" }, explained(out[item].word || "", 1))] },
+        cell: (item) => [out[item].word && [el(/^[A-Z0-9_]+$/.test(out[item].word) ? "code" : "span", {}, out[item].word), " "], out[item].text, " ", el("span", { class: "cause" }, explained(out[item].word || "", 1))] },
       { key: "rounds", title: "Rounds", cls: "num", cell: (item) => (out[item].rounds || []).join(", ") },
     ],
   });
