@@ -201,7 +201,7 @@ def test_too_few_controls_are_said_at_the_top_with_what_follows() -> None:
     told = "UNCALIBRATED controls=0: the screen has none"
     planned = replace(none, source=Measured(header=none.header, notes=(told, "another note")))
     assert text_of(planned).count("UNCALIBRATED") == 1
-    assert f"{told}. What differs" in text_of(planned)
+    assert told in text_of(planned)
     assert " another note " in text_of(planned)
 
 

@@ -59,10 +59,9 @@ class Blind:
     """What a gate could not have seen.
 
     Args:
-        noun: what is counted; total: of how many; by: how many for which reason.
+        total: of how many; by: how many for which reason.
     """
 
-    noun: str
     total: int
     by: tuple[tuple[str, int], ...]
 
@@ -108,11 +107,11 @@ def blind(summary: Summary, gate: Gate) -> Blind:
         unseen = sum(one.unseen for one in totals)
         without = sum(not op.op.kernels for op in summary.subjects)
         by = {"kernel on one side alone or of unknown cost": unseen, "operator without a known kernel": without}
-        return _blind("kernel or operator", sum(one.kernels + one.unseen for one in totals) + without, by)
+        return _blind(sum(one.kernels + one.unseen for one in totals) + without, by)
     by = Counter(reason for op in summary.subjects for row in op.rows if (reason := _unseen(row, gate)))
     unnamed = sum(max(0, len(op.op.lost) - sum(map(_is_lost, op.rows))) for op in summary.subjects)
     by[Standing.LOST.value] += unnamed
-    return _blind("row", sum(len(op.rows) for op in summary.subjects) + unnamed, by)
+    return _blind(sum(len(op.rows) for op in summary.subjects) + unnamed, by)
 
 
 def lines(summary: Summary, gates: Sequence[Gate], found: Sequence[Regression]) -> list[str]:
@@ -224,5 +223,5 @@ def _is_lost(row: RowSummary) -> bool:
     return any(item.lost for item in row.row.left_out)
 
 
-def _blind(noun: str, total: int, by: Mapping[str, int]) -> Blind:
-    return Blind(noun=noun, total=total, by=tuple((reason, number) for reason, number in by.items() if number))
+def _blind(total: int, by: Mapping[str, int]) -> Blind:
+    return Blind(total=total, by=tuple((reason, number) for reason, number in by.items() if number))

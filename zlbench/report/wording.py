@@ -269,9 +269,8 @@ def alarms(summary: Summary) -> list[str]:
         return []
     calibration = summary.inference.calibration
     if not calibration.used:
-        default = f"{_UNCALIBRATED}: {_controls(calibration, summary)}, {FEWEST_CONTROLS} are needed"
-        told = next((note for note in _notes(summary) if note.startswith(_UNCALIBRATED)), default)
-        return [f"{told}. {_NOT_TAKEN_OFF}"]
+        default = f"{_UNCALIBRATED}: {_controls(calibration, summary)}, {FEWEST_CONTROLS} are needed. {_NOT_TAKEN_OFF}"
+        return [next((note for note in _notes(summary) if note.startswith(_UNCALIBRATED)), default)]
     if calibration.biased:
         apart = f"{change(calibration.bias)} % ± {percent(calibration.error, sign=False)}"
         return [f"BIAS: equal code is {apart} apart. {_TAKEN_OFF}"]
