@@ -15,6 +15,7 @@ from zlbench.campaign.record import CAMPAIGN, ROUNDS, SCREEN
 from zlbench.errors import UsageError
 from zlbench.report.model import Header, Measured, OpReadings
 from zlbench.report.pair import read_pairs
+from zlbench.report.predecessor import read_predecessor, recognise
 from zlbench.report.read import REPEAT, RoundsRead, header_of, looks_of, planned_rounds, read_rounds, with_kernels
 from zlbench.report.reproduce import commands_of
 from zlbench.report.sightings import read_sightings
@@ -35,6 +36,8 @@ class Kind(str, Enum):
     """A campaign, or a root of repeated rounds: its report lies in it."""
     PAIRS = "pairs"
     """Two runs, or the pairs of a screen: no directory of theirs is written into."""
+    PREDECESSOR = "predecessor"
+    """What the predecessor left: nothing is written into it either."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,11 +46,13 @@ class Source:
 
     Args:
         root: the campaign or the rounds; of pairs the screen, or the run of side A.
+        paths: what was named.
     """
 
     kind: Kind
     root: Path
     pairs: tuple[RunPair, ...] = ()
+    paths: tuple[Path, ...] = ()
 
     @property
     def title(self) -> str:
@@ -79,6 +84,8 @@ def source_of(paths: Sequence[Path]) -> Source:
     for path in paths:
         if not path.is_dir():
             raise UsageError(f"{path} is no directory", hint=HOW)
+    if paths and all(map(recognise, paths)):
+        return Source(kind=Kind.PREDECESSOR, root=paths[0], paths=tuple(paths))
     if len(paths) == 2 and not any(map(is_rounds, paths)):
         pair = two_runs(*paths)
         return Source(kind=Kind.PAIRS, root=pair.a, pairs=(pair,))
@@ -108,6 +115,8 @@ def load(source: Source, *, allow: bool = False, details: bool = True) -> Measur
     Raises:
         NotComparableError: the guard refuses; nothing may be told of any number.
     """
+    if source.kind is Kind.PREDECESSOR:
+        return read_predecessor(source.paths, allow=allow)
     if source.kind is Kind.PAIRS:
         return _pairs(source, allow=allow, details=details)
     return replace(_rounds(source, allow=allow, details=details), commands=commands_of(source.root))
