@@ -196,7 +196,7 @@ def test_without_cards_named_the_one_that_was_screened_on_is_measured_on(project
     assert plan["metric"] == "latency_ms"
     assert [lane["uuid"] for lane in plan["lanes"]] == [uuid(1)]
     assert f"--devices {uuid(1)}" in ended.err
-    assert "latency · + takes longer" in ended.out
+    assert "+ is slower, − is faster (B against A)" in ended.out
     assert "  card 1  finished  4/4" in project.run("status").out
     with (root / "rows.csv").open() as stream:
         assert {(line["unit"], line["n"]) for line in csv.DictReader(stream)} == {("ms", "2")}
