@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-REQUIREMENTS = ("nox>=2026.8.10", "pyyaml>=6", "scipy>=1.11", "tabulate>=0.9", "tomli>=2; python_version<'3.11'")
+REQUIREMENTS = (
+    "jinja2>=3.1", "nox>=2026.8.10", "pyyaml>=6", "scipy>=1.11", "tabulate>=0.9", "tomli>=2; python_version<'3.11'",
+)  # fmt: skip
 _MINIMUM = (3, 10)
 # A script of two languages, as pip makes them: the kernel's limit on the length of a #! line does not reach it.
 _COMMAND = """\

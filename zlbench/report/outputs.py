@@ -11,6 +11,7 @@ from zlbench.report.data import to_json
 from zlbench.report.go_bench import to_go
 from zlbench.report.junit import to_junit
 from zlbench.report.markdown import to_markdown
+from zlbench.report.page import to_html
 from zlbench.report.pytest_benchmark import to_pytest_benchmark
 from zlbench.report.receipts import receipts
 from zlbench.report.rows_csv import to_csv
@@ -18,6 +19,7 @@ from zlbench.report.summary import Summary
 
 REPORT = "report.md"
 """The one that people are shown the way to."""
+PAGE = "report.html"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +49,7 @@ class Output:
 
 OUTPUTS: tuple[Output, ...] = (
     Output(render=lambda told: {REPORT: to_markdown(told.summary)}),
+    Output(render=lambda told: {PAGE: to_html(told.summary)}),
     Output(render=lambda told: {"rows.csv": to_csv(told.summary)}),
     Output(render=lambda told: {"report.json": to_json(told.summary, failures=told.failures)}),
     Output(export="junit", render=lambda told: {"junit.xml": to_junit(told.summary, failures=told.failures)}),
