@@ -23,7 +23,7 @@ class BrowserError(Exception):
 
 
 class Page:
-    """One page; everything that it logs or fails at is kept in `complaints`, every address it asks for in `requests`."""
+    """One page; what it logs or fails at is kept in `complaints`, every address that it asks for in `requests`."""
 
     def __init__(self, into: int, out: int) -> None:
         self._into, self._out, self._next, self._rest = into, out, 0, b""
@@ -52,21 +52,23 @@ class Page:
                 return dict(answer["result"])
             self._note(answer)
 
-    def open(self, path: Path, *, hash: str = "", width: int = 1280, height: int = 900) -> None:
+    def open(self, path: Path, *, at: str = "", width: int = 1280, height: int = 900) -> None:
         """Load a file and wait until its script has run."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self._events.clear()
-        # Another address of the same file with another hash would be no new page.
+        # The same file at another hash would be no new page.
         self.call("Page.navigate", url="about:blank")
         self._wait("Page.loadEventFired")
         self._events.clear()
-        self.call("Page.navigate", url=path.as_uri() + hash)
+        self.call("Page.navigate", url=path.as_uri() + at)
         self._wait("Page.loadEventFired")
         self.settle()
 
     def settle(self) -> None:
         """Wait for what the page does in its next frames."""
-        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))))")
+        self.run(
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))))"
+        )
 
     def run(self, script: str) -> Any:
         """The value of an expression, a promise's once it is there."""
@@ -94,7 +96,9 @@ class Page:
         self.settle()
 
     def media(self, *, scheme: str = "light", media: str = "") -> None:
-        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call(
+            "Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}]
+        )
 
     def picture(self, path: Path, *, whole: bool = True) -> None:
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]

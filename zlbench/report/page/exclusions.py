@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zlbench.inference.types import Verdict
-from zlbench.markers import MARKERS
+from zlbench.markers import MARKERS, Kind
 from zlbench.report.model import OpReadings, RowReadings
 from zlbench.report.summary import OpSummary
 from zlbench.report.wording import name_of
@@ -99,7 +99,12 @@ def _left_out(number: int, index: int, row: RowReadings) -> Iterator[Exclusion]:
 
 def word_of(text: str) -> str:
     """The first word in capitals that is explained or looks so: PAIR_THROTTLED, OOM; empty where there is none."""
-    return next((word for word in _WORD.findall(text) if "_" in word or word in MARKERS), "")
+    return next((word for word in _WORD.findall(text) if "_" in word or _is_cause(word)), "")
+
+
+def _is_cause(word: str) -> bool:
+    marker = MARKERS.get(word)
+    return marker is not None and marker.kind not in {Kind.COLUMN, Kind.TERM}
 
 
 def by_reason(found: Sequence[Exclusion]) -> list[tuple[tuple[str, str], list[Exclusion]]]:

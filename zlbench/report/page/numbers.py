@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-_MOST = 700.0
-"""Beyond this, exp has no float."""
 _NO_NUMBERS = frozenset({"nan", "inf", "-inf"})
 
 
@@ -30,7 +28,12 @@ def figures(number: float | None, digits: int = 5) -> float | int | None:
 
 def percent(log: float | None) -> float | None:
     """A logarithm of a ratio as percent: 0.01 -> 1.005."""
-    return None if log is None else 100 * math.expm1(min(log, _MOST))
+    if log is None:
+        return None
+    try:
+        return 100 * math.expm1(log)
+    except OverflowError:
+        return math.inf
 
 
 def column(values: Iterable[float | None], digits: int = 5) -> Json:

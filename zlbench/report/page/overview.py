@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from zlbench.inference.types import OpResult, RowResult, Settings
 from zlbench.report import wording
 from zlbench.report.model import Metric
+from zlbench.report.page.address import address
 from zlbench.report.page.exclusions import KINDS, Exclusion, by_reason
-from zlbench.report.page.numbers import percent
+from zlbench.report.page.numbers import figures, percent
 from zlbench.report.page.strips import Interval, Scale, Strip
 from zlbench.report.page.terms import explained, standing_meaning
 from zlbench.report.standing import CHANGED, Standing, judged, standing
@@ -109,7 +109,7 @@ def tiles(summary: Summary, standings: Sequence[Standing], settings: Settings) -
                 word=wording.verdict(one, summary.header.metric), look=look, sign=sign, rows=rows[one],
                 ops=ops[one], share=round(100 * rows[one] / total, 3),
                 before=round(sum(tile.share for tile in found), 3),
-                meaning=standing_meaning(one, settings), href="#" + urlencode({"verdict": key_of(one)}),
+                meaning=standing_meaning(one, settings), href=address(verdict=key_of(one)),
             )
         )  # fmt: skip
     return found
@@ -136,7 +136,7 @@ def _row_line(summary: Summary, op: OpSummary, place: int, row: RowSummary, scal
     one = standing(row)
     look, sign = LOOKS[one]
     return Line(
-        name=op.op.op, href="#" + urlencode({"op": op.op.directory, "row": place}), detail=row.row.label,
+        name=op.op.op, href=address(op=op.op.directory, row=place), detail=row.row.label,
         dtype=row.row.dtype, verdict=wording.verdict(one, summary.header.metric), look=look, sign=sign,
         a=wording.value(row.median_a, row.row.unit), b=wording.value(row.median_b, row.row.unit),
         change=wording.estimate(row), interval=wording.interval(row.result), strip=scale.strip(_interval(row.result)),
@@ -161,7 +161,7 @@ def _operator_line(summary: Summary, index: int, op: OpSummary, scale: Scale, sa
     result = op.result
     kernels = op.op.kernels
     return Line(
-        name=op.op.op, href="#" + urlencode({"op": op.op.directory}), control=op.op.control, look=look, sign=sign,
+        name=op.op.op, href=address(op=op.op.directory), control=op.op.control, look=look, sign=sign,
         verdict=op.why_not or wording.full(result, summary.header.metric), index=index,
         change=_change(result, one),
         interval=wording.interval(result), strip=scale.strip(_interval(result)), rows=str(len(op.rows)),
@@ -194,7 +194,8 @@ def _said(standings: Sequence[Standing], metric: Metric | None) -> str:
 def _interval(result: RowResult | OpResult | None) -> Interval:
     if result is None:
         return None, None, None
-    return percent(result.estimate), percent(result.low), percent(result.high)
+    estimate, low, high = (figures(percent(log)) for log in (result.estimate, result.low, result.high))
+    return estimate, low, high
 
 
 def refusals(found: Sequence[Exclusion]) -> list[Refusal]:
@@ -202,7 +203,7 @@ def refusals(found: Sequence[Exclusion]) -> list[Refusal]:
     return [
         Refusal(
             kind=KINDS[kind], word=word, count=len(items), cause=_cause(word, {item.text for item in items}),
-            href="#" + urlencode({"left": word or kind}),
+            href=address(left=word or kind),
         )
         for (kind, word), items in by_reason(found)
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Interval = tuple[float | None, float | None, float | None]
-"""Estimate, low, high, in percent of change."""
+"""Estimate, low, high, in percent of change; what is not known or not finite is None."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
