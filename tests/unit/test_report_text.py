@@ -318,10 +318,14 @@ def test_equal_input_gives_equal_text() -> None:
     assert to_text(found) == to_text(found)
 
 
+def without_numbers(line: str) -> str:
+    return " ".join(re.sub(r"[+−]?\d+(?:\.\d+)?", "0", line).split())
+
+
 def test_the_page_on_reading_a_report_shows_one() -> None:
-    """Without the operator that is there to be escaped."""
+    """Without the operator that is there to be escaped. Its numbers are invented, so that they need not be today's."""
     measured = campaign()
     calm = replace(measured, ops=tuple(op for op in measured.ops if op.op != EVIL))
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "read-a-report.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```text\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
-    assert shown.splitlines() == to_text(summarise(calm))
+    assert [*map(without_numbers, shown.splitlines())] == [*map(without_numbers, to_text(summarise(calm)))]
