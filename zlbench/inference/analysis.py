@@ -11,7 +11,7 @@ from zlbench.inference import words
 from zlbench.inference.calibrate import calibrate
 from zlbench.inference.evaluate import Evaluated, evaluate, rounds_needed
 from zlbench.inference.judge import adjust, judge
-from zlbench.inference.operators import aggregate, operator_series
+from zlbench.inference.operators import OperatorSeries, aggregate, operator_series
 from zlbench.inference.order import order_effects
 from zlbench.inference.sequential import scipy_stats
 from zlbench.inference.series import Series, make_series, mean_of, sd_of
@@ -44,15 +44,13 @@ def infer(samples: Iterable[Sample], settings: Settings) -> Inference:
     evaluated, prior = evaluate(rows, settings, calibration)
     judged = _judge(evaluated, settings, calibration)
     orders = _orders(rows, settings)
-    operators, counts = operator_series(rows)
-    of_operators, _ = evaluate(list(operators.values()), settings, calibration)
+    operators = operator_series(rows)
+    of_operators, _ = evaluate([one.series for one in operators.values()], settings, calibration)
     judged_operators = _judge(of_operators, settings, calibration)
     return Inference(
         settings=settings,
         rows={row.key: _row(row, judged.get(row.key), orders.get(row.key), calibration) for row in rows},
-        operators={
-            op: _operator(series, judged_operators.get(series.key), counts[op]) for op, series in operators.items()
-        },
+        operators={op: _operator(one, judged_operators.get(one.series.key)) for op, one in operators.items()},
         campaign=aggregate(of_operators, settings.alpha, calibration),
         calibration=calibration,
         prior=prior,
@@ -128,15 +126,15 @@ def _flags(result: RowResult, one: Evaluated, *, calibrated: bool, order_matters
         "uncalibrated": not calibrated,
         "order-effect": order_matters,
         "mean≠median": abs((result.estimate or 0.0) - (result.median or 0.0)) > error,
-        "quantised": (result.sd or 0.0) ** 2 <= one.row.least_variance,
+        "quantised": one.row.quantised((result.sd or 0.0) ** 2),
     }
     return tuple(word for word, holds in found.items() if holds)
 
 
-def _operator(series: Series, judged: _Judged | None, rows: int) -> OpResult:
+def _operator(operator: OperatorSeries, judged: _Judged | None) -> OpResult:
     common = OpResult(
-        op=series.key[0], verdict=Verdict.INVALID, what=words.invalid(series.why or Why.FEW_PAIRS),
-        control=series.control, rows=rows, rounds=len(series.pairs),
+        op=operator.series.key[0], verdict=Verdict.INVALID, what=operator.what, control=operator.series.control,
+        rows=operator.rows, rounds=len(operator.series.pairs),
     )  # fmt: skip
     if judged is None:
         return common

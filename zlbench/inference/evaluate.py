@@ -55,8 +55,9 @@ def evaluate(
         for index, n in reached([pair.round for pair in row.pairs], looks):
             known = row.differences[:n]
             mean = mean_of(known)
-            variance = max(variance_of(known, mean), row.least_variance)
-            moments[index].append(_Moments(number, n, mean, variance))
+            variance = variance_of(known, mean)
+            rounding = row.least_variance if row.quantised(variance) else 0.0
+            moments[index].append(_Moments(number, n, mean, max(variance, row.least_variance), rounding))
     prior = None
     seen: dict[int, list[tuple[Seen, float, float]]] = defaultdict(list)
     for index in sorted(moments):
@@ -71,10 +72,13 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
+    """Of one row at one look; `rounding` is a variance that more rounds do not shrink."""
+
     row: int
     n: int
     mean: float
     variance: float
+    rounding: float
 
 
 def looks_of(settings: Settings) -> tuple[tuple[int, float], ...]:
@@ -88,6 +92,8 @@ def _shared(moments: Sequence[_Moments]) -> Prior:
 
 def _seen(one: _Moments, variance: float, df: float, weight: float, calibration: Calibration) -> Seen:
     parts = [(variance / one.n, df)]
+    if one.rounding:
+        parts.append((one.rounding, math.inf))
     if calibration.used:
         parts.append((calibration.between**2, len(calibration.operators) - 1))
     error, df = add_errors(parts)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from zlbench.inference import words
 from zlbench.inference.calibrate import add_errors
 from zlbench.inference.evaluate import Evaluated
 from zlbench.inference.sequential import student
@@ -12,23 +15,39 @@ from zlbench.inference.series import Series, make_series, mean_of
 from zlbench.inference.types import Aggregate, Calibration, Pair, Sample
 
 
-def operator_series(rows: Sequence[Series]) -> tuple[dict[str, Series], dict[str, int]]:
-    """Make one series of each operator: the mean over its rows in every round that all of them have.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperatorSeries:
+    """An operator as one series: the mean over its rows in every round that all of them have.
 
-    Returns:
-        the series and how many rows count, by operator.
+    Args:
+        rows: how many rows count.
+        what: why there is no verdict, in words, where there is none.
     """
+
+    series: Series
+    rows: int
+    what: str
+
+
+def operator_series(rows: Sequence[Series]) -> dict[str, OperatorSeries]:
+    """Make one series of each operator."""
     by_op: dict[str, list[Series]] = defaultdict(list)
     for row in rows:
         by_op[row.key[0]].append(row)
-    found, counts = {}, {}
-    for op, all_rows in by_op.items():
-        used = [row for row in all_rows if row.valid and row.counted]
-        counts[op] = len(used)
-        sample = Sample(key=(op, ""), pairs=_means(used), control=all_rows[0].control)
-        series = make_series(sample)
-        found[op] = series
-    return found, counts
+    return {op: _operator(op, some) for op, some in by_op.items()}
+
+
+def _operator(op: str, rows: Sequence[Series]) -> OperatorSeries:
+    used = [row for row in rows if row.valid and row.counted]
+    # Where none of its rows counts for one and the same reason, it is the operator's.
+    reasons = {row.why for row in rows} if not used else set()
+    why = reasons.pop() if len(reasons) == 1 else None
+    # Least variances of independent rows add up; a step q stands for 2 q² / 12.
+    step = math.sqrt(6 * math.fsum([row.least_variance for row in used])) / max(1, len(used))
+    sample = Sample(key=(op, ""), pairs=_means(used), control=rows[0].control, resolution=step, why=why)
+    series = make_series(sample)
+    what = words.NO_ROWS if not used and why is None else words.invalid(series.why) if series.why else ""
+    return OperatorSeries(series=series, rows=len(used), what=what)
 
 
 def _means(rows: Sequence[Series]) -> tuple[Pair, ...]:

@@ -20,13 +20,15 @@ class Series:
 
     Args:
         differences: of each pair, in order of the rounds.
-        least_variance: of d, from the resolution: both sides are rounded to a step.
+        step: resolution of one side's values, 0 without one.
+        least_variance: of d, from the step: both sides are rounded to it.
         why: why it has no verdict.
     """
 
     key: tuple[str, str]
     pairs: tuple[Pair, ...]
     differences: list[float]
+    step: float
     least_variance: float
     control: bool
     counted: bool
@@ -37,13 +39,21 @@ class Series:
         """Whether a verdict may be had."""
         return self.why is None
 
+    def quantised(self, variance: float) -> bool:
+        """Whether so small a sample variance of d is hidden by the step.
+
+        Rounding is a matter of luck that averages out only where noise moves the values over several steps. Below that
+        each round repeats the same rounding, and two sides may lie a step apart for next to nothing.
+        """
+        return self.step > 0 and variance <= self.least_variance
+
 
 def make_series(sample: Sample) -> Series:
     """Make a sample ready; pairs that are no numbers are none."""
     pairs = tuple(sorted((pair for pair in sample.pairs if _is_pair(pair)), key=lambda pair: pair.round))
     step = sample.resolution if 0 < sample.resolution < _WIDEST else 0.0
     return Series(
-        key=sample.key, pairs=pairs, differences=[pair.log_b - pair.log_a for pair in pairs],
+        key=sample.key, pairs=pairs, differences=[pair.log_b - pair.log_a for pair in pairs], step=step,
         least_variance=max(2 * step * step / 12, LEAST_SD * LEAST_SD), control=sample.control, counted=sample.counted,
         why=_why(sample, pairs),
     )  # fmt: skip

@@ -13,6 +13,9 @@ _WHY = {
     Why.CALIBER: "the sides were measured in different ways",
 }
 
+NO_ROWS = "invalid: none of its rows counts"
+"""Of an operator."""
+
 
 def percent(logarithm: float) -> str:
     """Format a difference above 0, given as a logarithm, as percent."""
