@@ -52,6 +52,7 @@ class World:
         second: by how much the second cell of a pair is slower.
         step: a window of a third of the cells that is slower by this, in half of the operators.
         spikes: share of cells slower by spike.
+        quantum: step that all values are rounded to, known to the statistics.
         bias, bias_sd: of the B side; mean, and standard deviation between operators, controls among them.
         changing: operators with an effect; changed: share of their rows that have one.
     """
@@ -69,6 +70,7 @@ class World:
     step: float = 0.0
     spikes: float = 0.005
     spike: float = 0.03
+    quantum: float = 0.0
     bias: float = 0.0
     bias_sd: float = 0.0
     changing: int = 8
@@ -127,6 +129,9 @@ def draw(world: World, rounds: int, rng: np.random.Generator) -> Drawn:
     bias = np.repeat(world.bias + world.bias_sd * rng.standard_normal(operators), world.rows)
     for number in range(1, rounds + 1):
         values[:, number - 1, 1 if number % 2 else 0] += truth + bias
+    if world.quantum:
+        values += world.quantum * rng.random(rows)[:, None, None]
+        values = world.quantum * np.round(values / world.quantum)
     return Drawn(world=world, cells=values, truth=truth)
 
 
@@ -182,7 +187,7 @@ def measured(drawn: Drawn, schedule: Schedule, *, dropping: bool = False) -> Rou
             last[int(name)] = number
     samples = [
         Sample(
-            key=drawn.key(row), control=drawn.is_control(row),
+            key=drawn.key(row), control=drawn.is_control(row), resolution=drawn.world.quantum,
             pairs=tuple(
                 Pair(round=k + 1, log_a=a[row][k], log_b=b[row][k], a_first=k % 2 == 0) for k in range(last[row])
             ),
@@ -369,8 +374,9 @@ NULLS = {
     "white": {"drifting": 0.0}, "AR": {}, "AR and trend": {"trend": 0.01}, "warm-up": {"warm_up": 0.02},
     "second cell": {"drifting": 0.0, "second": 0.003}, "step": {"drifting": 0.0, "step": 0.02},
     "spikes, sd 0.35 %": {"drifting": 0.0, "spikes": 0.05, "sd": 0.0035},
+    "step of 1 %, sd .05 %": {"drifting": 0.0, "sd": 0.0005, "quantum": 0.01},
 }  # fmt: skip
-"""Kinds of noise of anchors §5.3."""
+"""Kinds of noise. The figures to compare with were made with ``white``, ``AR`` and so on of the same description."""
 ALONE = World(operators=1, rows=1, controls=0, sd=0.005, sd_spread=0.0, luck=0.0, second=0.0, spikes=0.0, changing=0)
 
 
@@ -400,8 +406,9 @@ def alone(world: World, schedule: Schedule, rows: int, seed: int, *, effect: flo
 
 def single_section(arguments: argparse.Namespace) -> None:
     """One row alone: no other row to learn from, no controls."""
-    print(f"Single rows, sd of a cell 0.5 %: flagged / p <= 5 % / interval covers; {arguments.rows} rows each")
-    print(f"{'':18}{'no effect, 6 rounds':>24}{'no effect, 4/8/16':>24}{'1 %, 6 rounds':>24}{'1 %, 4/8/16':>24}")
+    print(f"Rows alone, sd of a cell 0.5 % where no other is given; {arguments.rows} of each")
+    print("flagged / p <= 5 % / interval covers, percent")
+    print(f"{'':22}{'no effect, 6 rounds':>24}{'no effect, 4/8/16':>24}{'1 %, 6 rounds':>24}{'1 %, 4/8/16':>24}")
     for name, changes in NULLS.items():
         world = replace(ALONE, **changes)
         cells = [
@@ -409,7 +416,7 @@ def single_section(arguments: argparse.Namespace) -> None:
             for effect in (0.0, 0.01)
             for schedule in (SIX, LOOKS)
         ]
-        print(f"{name:18}" + "".join(f"{' / '.join(f'{x:.1f}' for x in cell):>24}" for cell in cells))
+        print(f"{name:22}" + "".join(f"{' / '.join(f'{x:.1f}' for x in cell):>24}" for cell in cells))
     print()
 
 

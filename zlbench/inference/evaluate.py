@@ -56,7 +56,7 @@ def evaluate(
             known = row.differences[:n]
             mean = mean_of(known)
             variance = variance_of(known, mean)
-            rounding = row.least_variance if row.quantised(variance) else 0.0
+            rounding = row.rounding if row.quantised(variance) else 0.0
             moments[index].append(_Moments(number, n, mean, max(variance, row.least_variance), rounding))
     prior = None
     seen: dict[int, list[tuple[Seen, float, float]]] = defaultdict(list)

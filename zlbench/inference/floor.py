@@ -44,4 +44,4 @@ def floors(rows: Sequence[Series]) -> list[float]:
 
 
 def _hidden(row: Series) -> bool:
-    return row.step > 0 and row.quantised(variance_of(row.differences, mean_of(row.differences)))
+    return row.quantised(variance_of(row.differences, mean_of(row.differences)))

@@ -39,13 +39,18 @@ class Series:
         """Whether a verdict may be had."""
         return self.why is None
 
+    @property
+    def rounding(self) -> float:
+        """Variance of d that rounding both sides to the step makes."""
+        return 2 * self.step * self.step / 12
+
     def quantised(self, variance: float) -> bool:
         """Whether so small a sample variance of d is hidden by the step.
 
         Rounding is a matter of luck that averages out only where noise moves the values over several steps. Below that
         each round repeats the same rounding, and two sides may lie a step apart for next to nothing.
         """
-        return self.step > 0 and variance <= self.least_variance
+        return self.step > 0 and variance <= self.rounding
 
 
 def make_series(sample: Sample) -> Series:
