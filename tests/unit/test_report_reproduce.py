@@ -17,7 +17,7 @@ def setting(words: list[str] | None, source: str = "command line") -> dict[str, 
 
 def test_a_campaign_is_one_command(tmp_path: Path) -> None:
     words = {"ops": ["mm", "top k"], "quick": ["--quick"], "rounds": ["--rounds", "2"], "out": ["--out", "/x"]}
-    (tmp_path / "campaign.json").write_text(json.dumps({"words": words, "cwd": "/home/x"}))
+    (tmp_path / "campaign.json").write_text(json.dumps({"words": words, "cwd": "/project"}))
     assert commands_of(tmp_path) == ("zlbench campaign mm 'top k' --quick --rounds 2",)
 
 
@@ -32,7 +32,7 @@ def test_rounds_say_their_settings_as_flags_whatever_set_them(tmp_path: Path) ->
 
 
 def test_a_screen_that_was_found_is_named_and_paths_start_where_the_call_did(tmp_path: Path) -> None:
-    record = {"settings": {"ops": setting([])}, "screen": "/home/x/runs/screen_1", "cwd": "/home/x"}
+    record = {"settings": {"ops": setting([])}, "screen": "/project/runs/screen_1", "cwd": "/project"}
     (tmp_path / "repeat.json").write_text(json.dumps(record))
     assert commands_of(tmp_path) == ("zlbench ab_repeat --screen runs/screen_1",)
 
