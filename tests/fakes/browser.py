@@ -38,6 +38,12 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
+    def end(self) -> None:
+        """Ask the browser to end: it takes its helpers with it."""
+        self._session = ""
+        with contextlib.suppress(BrowserError, OSError):
+            self.call("Browser.close")
+
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         self._next += 1
         message: dict[str, Any] = {"id": self._next, "method": method, "params": params}
@@ -154,11 +160,14 @@ def browser(profile: Path) -> Iterator[Page]:
     )  # fmt: skip
     os.close(their_in)
     os.close(their_out)
+    page = Page(our_out, our_in)
     try:
-        page = Page(our_out, our_in)
         page.begin()
         yield page
     finally:
+        page.end()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
         process.wait()

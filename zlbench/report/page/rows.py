@@ -44,8 +44,8 @@ def row_columns(
         "n": [row.n for row in rows],
         "a": column(row.median_a for row in rows),
         "b": column(row.median_b for row in rows),
-        "na": column(percent(row.result.noise_a if row.result else row.noise_a) for row in rows),
-        "nb": column(percent(row.result.noise_b if row.result else row.noise_b) for row in rows),
+        "na": column(_hundredfold(row.noise_a) for row in rows),
+        "nb": column(_hundredfold(row.noise_b) for row in rows),
         "v": [STANDINGS[one] for one in standings],
         "what": [tables["what"](_said(row, metric)) for row in rows],
         "short": [
