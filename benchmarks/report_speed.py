@@ -195,6 +195,8 @@ def measure(root: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         text=True, check=True,
     )  # fmt: skip
     report: dict[str, Any] = json.loads(ran.stderr.splitlines()[-1])
+    if report["code"]:
+        raise SystemExit(ran.stderr)
     written = {"report.md", "rows.csv"}
     opened = [path for path in report["opened"] if Path(path).name not in written and Path(path).is_file()]
     parsed = subprocess.run(

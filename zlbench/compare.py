@@ -163,15 +163,16 @@ class Comparison:
 
 def compare(a: RunRows, b: RunRows, *, op: str) -> Comparison:
     """Compare the rows of two runs, matched by name; their order does not matter."""
-    before, after = by_name(a.measured), by_name(b.measured)
+    measured = (a.measured, b.measured)
+    before, after = by_name(measured[0]), by_name(measured[1])
     timer = a.timer or b.timer or _likeliest_timer(a, b)
     rows: list[RowPair] = []
     excluded: list[Excluded] = []
     shared = [name for name in before if name in after]
     for name in shared:
-        found = _excluded(a, b, before[name], after[name])
-        if found is None:
-            rows.append(_pair(before[name][0], after[name][0], timer, a.l2))
+        found = _compared(a, b, before[name], after[name], timer)
+        if isinstance(found, RowPair):
+            rows.append(found)
         else:
             excluded.append(found)
     independent = NOT_INDEPENDENT not in a.markers | b.markers
@@ -183,7 +184,7 @@ def compare(a: RunRows, b: RunRows, *, op: str) -> Comparison:
         lost=tuple(lost_rows(a, b)),
         canary=_canary([(before[name], after[name]) for name in shared]) if independent else None,
         baseline_independent=independent
-        and all(row.get("baseline_independent") is not False for row in (*a.measured, *b.measured)),
+        and all(row.get("baseline_independent") is not False for side in measured for row in side),
         measured_before=len(before),
         measured_after=len(after),
     )
@@ -204,43 +205,35 @@ def _likeliest_timer(a: RunRows, b: RunRows) -> str:
     return Timer.CUDA_GRAPH.value if Timer.CUDA_GRAPH.value in used else Timer.DIRECT.value
 
 
-def _pair(before: Mapping[str, Any], after: Mapping[str, Any], timer: str, l2: str | None) -> RowPair:
-    used, left, right = str(before.get("timer")), latency(before.get("latency_ms")), latency(after.get("latency_ms"))
-    assert left is not None
-    assert right is not None
-    said = [str(word) for row in (before, after) for word in row.get("markers") or ()]
-    return RowPair(
-        row=described(before),
-        timer=used,
-        before_ms=left,
-        after_ms=right,
-        counted=used == timer,
-        markers=tuple(dict.fromkeys([*([] if used == timer else [used]), *said])),
-        l2=str(before.get("l2", l2) or ""),
-    )
-
-
-def _excluded(
-    a: RunRows, b: RunRows, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
-) -> Excluded | None:
-    """Why a row is not compared: the first reason that applies."""
+def _compared(
+    a: RunRows, b: RunRows, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], timer: str
+) -> RowPair | Excluded:
+    """A row's times, or why it is not compared: the first reason that applies."""
     left, right = before[0], after[0]
-    found: tuple[Exclusion, str] | None = None
+    times = (latency(left.get("latency_ms")), latency(right.get("latency_ms")))
+    found: tuple[Exclusion, str]
     if len(before) > 1 or len(after) > 1:
         found = Exclusion.DUPLICATE_ROW, f"{len(before)} times on A, {len(after)} times on B"
-    elif text := _unlike(*(_invalid(row) for row in (left, right))):
-        found = Exclusion.INVALID_LATENCY, text
+    elif times[0] is None or times[1] is None:
+        found = Exclusion.INVALID_LATENCY, _unlike(*(_invalid(row) for row in (left, right)))
     elif left.get("timer") != right.get("timer"):
         why = _unlike(_why_direct(left), _why_direct(right))
         found = Exclusion.TIMER_MISMATCH, _sides(left.get("timer"), right.get("timer")) + (f"; {why}" if why else "")
     elif left.get("l2", a.l2) != right.get("l2", b.l2):
         found = Exclusion.L2_MISMATCH, _sides(left.get("l2", a.l2), right.get("l2", b.l2))
-    elif text := _unlike(left.get("replay_fallback"), right.get("replay_fallback")):
-        found = Exclusion.REPLAY_FALLBACK, text
+    elif left.get("replay_fallback") or right.get("replay_fallback"):
+        found = Exclusion.REPLAY_FALLBACK, _unlike(left.get("replay_fallback"), right.get("replay_fallback"))
     elif left.get("config") != right.get("config"):
         # Where one side says nothing, no tuner was asked there: it ran on a config that nobody saw.
         found = Exclusion.CONFIG_MISMATCH, _sides(*(row.get("config") or "unknown" for row in (left, right)))
-    return None if found is None else Excluded(row=described(left), reason=found[0], note=found[1])
+    else:
+        used = str(left.get("timer"))
+        said = dict.fromkeys((*(left.get("markers") or ()), *(right.get("markers") or ())))
+        return RowPair(
+            row=described(left), timer=used, before_ms=times[0], after_ms=times[1], counted=used == timer,
+            markers=(*(() if used == timer else (used,)), *map(str, said)), l2=str(left.get("l2", a.l2) or ""),
+        )  # fmt: skip
+    return Excluded(row=described(left), reason=found[0], note=found[1])
 
 
 def _sides(before: object, after: object) -> str:
@@ -273,8 +266,10 @@ def _canary(pairs: Sequence[tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[
     ratios = []
     for before, after in pairs:
         times = [latency(side[0].get("baseline_ms")) for side in (before, after)]
+        if times[0] is None or times[1] is None:
+            continue
         alike = all(before[0].get(key) == after[0].get(key) for key in ("baseline_timer", "l2"))
         own = all(side[0].get("baseline_independent", True) is True and len(side) == 1 for side in (before, after))
-        if times[0] is not None and times[1] is not None and alike and own:
+        if alike and own:
             ratios.append(math.log(times[1]) - math.log(times[0]))
     return Canary(rows=len(ratios), log_ratio=_mean(ratios)) if ratios else None

@@ -101,16 +101,20 @@ def json_text(value: Any, *, depth: int) -> str:
     return "".join(_lines(value, depth, 0)) + "\n"
 
 
+# `json.dumps` makes an encoder anew for every call that is not of the plainest kind.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def _lines(value: Any, depth: int, level: int) -> Iterator[str]:
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if level == depth or not any(isinstance(item, dict | list) for item in items):
-        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
+        yield _encode(value)
         return
     opened, closed = "{}" if isinstance(value, dict) else "[]"
     yield opened
     for number, item in enumerate(value):
         yield f"{',' if number else ''}\n{' ' * (level + 1)}"
         if isinstance(value, dict):
-            yield f"{json.dumps(item, ensure_ascii=False)}: "
+            yield f"{_encode(item)}: "
         yield from _lines(value[item] if isinstance(value, dict) else item, depth, level + 1)
     yield f"\n{' ' * level}{closed}"
