@@ -40,6 +40,8 @@ def infer(samples: Iterable[Sample], settings: Settings) -> Inference:
         PreflightError: there is no scipy.
     """
     rows = [make_series(sample) for sample in samples]
+    if rows:
+        scipy_stats()  # asked for here, so that what is missing is said in one way
     calibration = calibrate(rows)
     evaluated, prior = evaluate(rows, settings, calibration)
     judged = _judge(evaluated, settings, calibration)

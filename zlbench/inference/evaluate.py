@@ -15,6 +15,8 @@ from zlbench.inference.series import Series, mean_of, variance_of
 from zlbench.inference.types import Calibration, Prior, Settings
 
 POWER = 0.8
+_MOST_ROUNDS = 1e6
+"""So many are none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,7 +24,7 @@ class Evaluated:
     """One valid row.
 
     Args:
-        variance, df: of d after moderation, at the last look.
+        variance, df: of d after moderation, at the last look; rounding: a variance that more rounds do not shrink.
         mde, floor: as in `RowResult`.
     """
 
@@ -30,6 +32,7 @@ class Evaluated:
     sequential: Sequential
     variance: float
     df: float
+    rounding: float
     mde: float
     floor: float
 
@@ -50,29 +53,24 @@ def evaluate(
     """Evaluate all valid rows, and say what they share at the last look that any of them reached."""
     valid = [row for row in rows if row.valid]
     looks = looks_of(settings)
-    moments: dict[int, list[_Moments]] = defaultdict(list)
-    for number, row in enumerate(valid):
-        for index, n in reached([pair.round for pair in row.pairs], looks):
-            known = row.differences[:n]
-            mean = mean_of(known)
-            variance = variance_of(known, mean)
-            rounding = row.rounding if row.quantised(variance) else 0.0
-            moments[index].append(_Moments(number, n, mean, max(variance, row.least_variance), rounding))
+    at_looks = _moments(valid, looks)
     prior = None
-    seen: dict[int, list[tuple[Seen, float, float]]] = defaultdict(list)
-    for index in sorted(moments):
-        prior = _shared(moments[index])
-        most = math.fsum([one.n - 1 for one in moments[index]])
-        for one in moments[index]:
+    seen: list[list[_Step]] = [[] for _ in valid]
+    for index in sorted(at_looks):
+        moments = at_looks[index]
+        prior = estimate_prior([one.variance for one in moments], [one.n - 1 for one in moments])
+        most = math.fsum([one.n - 1 for one in moments])
+        for one in moments:
             variance, df = moderate(one.variance, one.n - 1, prior, most_df=most)
             variance = max(variance, valid[one.row].least_variance)
-            seen[one.row].append((_seen(one, variance, df, looks[index][1], calibration), variance, df))
-    return _finish(valid, [seen[number] for number in range(len(valid))], settings), prior
+            looked = _seen(one, variance, df, looks[index][1], calibration)
+            seen[one.row].append(_Step(looked, variance, df, one.rounding))
+    return _finish(valid, seen, settings), prior
 
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """Of one row at one look; `rounding` is a variance that more rounds do not shrink."""
+    """Of one row at one look."""
 
     row: int
     n: int
@@ -81,67 +79,89 @@ class _Moments:
     rounding: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A look with what its error was made of."""
+
+    seen: Seen
+    variance: float
+    df: float
+    rounding: float
+
+
+def _moments(valid: Sequence[Series], looks: Sequence[tuple[int, float]]) -> dict[int, list[_Moments]]:
+    """Mean and variance of each row, by look."""
+    found: dict[int, list[_Moments]] = defaultdict(list)
+    for number, row in enumerate(valid):
+        for index, n in reached([pair.round for pair in row.pairs], looks):
+            known = row.differences[:n]
+            mean = mean_of(known)
+            variance = variance_of(known, mean)
+            rounding = row.rounding if row.quantised(variance) else 0.0
+            found[index].append(_Moments(number, n, mean, max(variance, row.least_variance), rounding))
+    return found
+
+
 def looks_of(settings: Settings) -> tuple[tuple[int, float], ...]:
     """The looks; one that has all of alpha where nobody says when it was."""
     return settings.looks or ((1, 1.0),)
 
 
-def _shared(moments: Sequence[_Moments]) -> Prior:
-    return estimate_prior([one.variance for one in moments], [one.n - 1 for one in moments])
-
-
 def _seen(one: _Moments, variance: float, df: float, weight: float, calibration: Calibration) -> Seen:
-    parts = [(variance / one.n, df)]
-    if one.rounding:
-        parts.append((one.rounding, math.inf))
-    if calibration.used:
-        parts.append((calibration.between**2, len(calibration.operators) - 1))
-    error, df = add_errors(parts)
+    error, df = add_errors([(variance / one.n, df), *_fixed(one.rounding, calibration)])
     return Seen(weight=weight, n=one.n, estimate=one.mean - calibration.bias, error=error, df=df)
 
 
 def _finish(
-    valid: Sequence[Series], seen: Sequence[Sequence[tuple[Seen, float, float]]], settings: Settings
+    valid: Sequence[Series], seen: Sequence[Sequence[_Step]], settings: Settings
 ) -> dict[tuple[str, str], Evaluated]:
     """All tests in one call of scipy, and then row by row."""
-    looks = iter(look_at([one for some in seen for one, _, _ in some], alpha=settings.alpha))
-    sequential = [put_together([next(looks) for _ in some]) for some in seen]
+    looks = iter(look_at([step.seen for steps in seen for step in steps], alpha=settings.alpha))
+    sequential = [put_together([next(looks) for _ in steps]) for steps in seen]
     lasts = [one.looks[-1] for one in sequential]
     powers = student().ppf(POWER, [last.seen.df for last in lasts]).tolist() if lasts else []
-    return {
-        row.key: Evaluated(
-            row=row, sequential=one, variance=some[-1][1], df=some[-1][2], floor=floor,
+    found = {}
+    for row, one, steps, power, floor in zip(valid, sequential, seen, powers, floors(valid), strict=True):
+        last, step = one.looks[-1], steps[-1]
+        found[row.key] = Evaluated(
+            row=row, sequential=one, variance=step.variance, df=step.df, rounding=step.rounding, floor=floor,
             mde=(last.quantile + power) * last.seen.error,
-        )
-        for row, one, some, last, power, floor in zip(
-            valid, sequential, seen, lasts, powers, floors(valid), strict=True
-        )
-    }  # fmt: skip
+        )  # fmt: skip
+    return found
 
 
 def rounds_needed(some: Sequence[Evaluated], settings: Settings, calibration: Calibration) -> list[int | None]:
     """About how many rounds show a difference of 2 delta with 80 % power; None where no number of them does.
 
-    The error shrinks with rounds only as far as the controls let it, and its degrees of freedom grow meanwhile, so the
-    number is approached in a few steps.
+    The error shrinks with rounds only as far as controls and rounding let it, and its degrees of freedom grow
+    meanwhile, so the number is approached in a few steps.
     """
     if not some:
         return []
+    t = student()
     target, share = math.log1p(2 * settings.delta), settings.alpha * looks_of(settings)[-1][1] / 2
-    fixed = calibration.between**2 if calibration.used else 0.0
-    needed: list[float] = [float(one.last.seen.n) for one in some]
+    fixed = [_fixed(one.rounding, calibration) for one in some]
+    needed = [float(one.last.seen.n) for one in some]
     for _ in range(6):
-        errors = [
-            add_errors(
-                [(one.variance / n, one.df - one.last.seen.n + n)]
-                + ([(fixed, len(calibration.operators) - 1)] if calibration.used else [])
-            )
-            for one, n in zip(some, needed, strict=True)
+        dfs = [
+            add_errors([(one.variance / n, one.df - one.last.seen.n + n), *parts])[1]
+            for one, n, parts in zip(some, needed, fixed, strict=True)
         ]
-        dfs = [df for _, df in errors]
-        t = student()
-        sums = [a + b for a, b in zip(t.isf(share, dfs).tolist(), t.ppf(POWER, dfs).tolist(), strict=True)]
-        left = [(target / factor) ** 2 - fixed for factor in sums]
-        needed = [max(4.0, one.variance / most) if most > 0 else math.inf for one, most in zip(some, left, strict=True)]
-        needed = [min(n, 1e9) for n in needed]
-    return [None if n >= 1e6 else 2 * math.ceil(n / 2) for n in needed]
+        factors = zip(t.isf(share, dfs).tolist(), t.ppf(POWER, dfs).tolist(), strict=True)
+        left = [
+            (target / (a + b)) ** 2 - sum(variance for variance, _ in parts)
+            for (a, b), parts in zip(factors, fixed, strict=True)
+        ]
+        needed = [
+            min(_MOST_ROUNDS, max(one.last.seen.n + 1, one.variance / room)) if room > 0 else _MOST_ROUNDS
+            for one, room in zip(some, left, strict=True)
+        ]
+    return [None if n >= _MOST_ROUNDS else 2 * math.ceil(n / 2) for n in needed]
+
+
+def _fixed(rounding: float, calibration: Calibration) -> list[tuple[float, float]]:
+    """Parts of an error that no number of rounds shrinks."""
+    found = [(rounding, math.inf)] if rounding else []
+    if calibration.used:
+        found.append((calibration.between**2, len(calibration.operators) - 1))
+    return found
