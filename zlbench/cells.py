@@ -162,12 +162,12 @@ class CellOutcome:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CellOutcome:
         """Rebuild from `to_json`, ignoring keys that a later version added."""
-        known = {field.name for field in fields(cls)}
-        values = {key: value for key, value in data.items() if key in known}
+        values = {key: value for key, value in data.items() if key in _OUTCOME}
         markers = tuple(values.get("markers") or ())
         return cls(**{**values, "state": CellState(values["state"]), "markers": markers})
 
 
+_OUTCOME = frozenset(field.name for field in fields(CellOutcome))
 _CODES = {
     CellState.OK: ExitCode.OK,
     CellState.OP_FAILED: ExitCode.OP_FAILED,

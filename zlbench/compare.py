@@ -181,7 +181,7 @@ def compare(a: RunRows, b: RunRows, *, op: str) -> Comparison:
         timer=timer,
         rows=tuple(rows),
         excluded=tuple(excluded),
-        lost=tuple(lost_rows(a, b)),
+        lost=() if before.keys() == after.keys() and a.whole and b.whole else tuple(lost_rows(a, b)),
         canary=_canary([(before[name], after[name]) for name in shared]) if independent else None,
         baseline_independent=independent
         and all(row.get("baseline_independent") is not False for side in measured for row in side),

@@ -175,10 +175,7 @@ class _Gaps:
 
 def lost_rows(one: RunRows, other: RunRows) -> list[Lost]:
     """Rows that one side or both lack, each once."""
-    before, after = by_name(one.measured), by_name(other.measured)
-    if before.keys() == after.keys() and one.whole and other.whole:
-        return []
-    a, b = _Gaps(one), _Gaps(other)
+    a, b, before, after = _Gaps(one), _Gaps(other), by_name(one.measured), by_name(other.measured)
     found = []
     for name, rows in before.items():
         if name not in after:

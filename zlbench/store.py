@@ -78,7 +78,7 @@ def write_json(path: Path, data: Any) -> None:
 def read_json(path: Path) -> Any:
     """Read a whole JSON file; None where it is missing or was not written by us."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
 
