@@ -566,7 +566,7 @@ def test_the_word_of_a_cause(text: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["FEW_PAIRS", "PAIRS_DISTURBED", "CALIBER_MISMATCH", "order-effect", "quantised", "OOM"]
+    "word", ["FEW_PAIRS", "PAIRS_DISTURBED", "CALIBER_MISMATCH", "order-effect", "uncalibrated", "OOM"]
 )
 def test_words_of_the_statistics_are_explained(word: str) -> None:
     term = explained(word)

@@ -10,7 +10,7 @@ from zlbench.inference.types import Calibration, Settings
 from zlbench.report import wording
 from zlbench.report.page import overview
 from zlbench.report.page.embed import as_json, compact, policy, script, style
-from zlbench.report.page.exclusions import KINDS, Exclusion, exclusions
+from zlbench.report.page.exclusions import KINDS, Exclusion, exclusions, word_of
 from zlbench.report.page.identities import fields
 from zlbench.report.page.kernels import Kernels, kernels
 from zlbench.report.page.numbers import figures
@@ -104,8 +104,9 @@ def _omitted(found: Kernels) -> str:
     if not found.omitted:
         return ""
     shown = ", ".join(found.operators[:5]) + (", …" if len(found.operators) > 5 else "")
+    diffs = f"{found.omitted:,} IR diff{'' if found.omitted == 1 else 's'}"
     return (
-        f"{plural(found.omitted, 'IR diff')} found no room in this page, those with the fewest changed lines "
+        f"{diffs} found no room in this page, those with the fewest changed lines "
         f"(of {shown}). zlbench diff OP shows them."
     )
 
@@ -146,7 +147,8 @@ def _words(parts: _Parts) -> list[tuple[str, list[Term]]]:
 
 def _used(parts: _Parts) -> Iterator[str]:
     yield from (item.word for item in parts.left_out)
-    yield from parts.timeline.get("words", ())
+    for cell in parts.summary.source.cells if parts.summary.source is not None else ():
+        yield word_of(cell.invalid)
     if parts.summary.inference is not None and not parts.summary.inference.calibration.used:
         yield "UNCALIBRATED"
     for op in parts.ops:

@@ -144,15 +144,22 @@ def _row_line(summary: Summary, op: OpSummary, place: int, row: RowSummary, scal
 
 
 def operator_lines(summary: Summary, standings: Sequence[Standing], settings: Settings) -> tuple[list[Line], Scale]:
-    """Every operator, subjects first, with the scale that they share; `standings` are those of all their rows."""
+    """Every operator, what changed first, with the scale that they share; `standings` are those of all their rows."""
     ops = (*summary.subjects, *summary.controls)
     scale = Scale.of([_interval(op.result) for op in ops], 100 * settings.delta)
     lines, first = [], 0
     for index, op in enumerate(ops):
         said = _said(standings[first : first + len(op.rows)], summary.header.metric)
-        lines.append(_operator_line(summary, index, op, scale, said))
+        lines.append((_urgency(op), _operator_line(summary, index, op, scale, said)))
         first += len(op.rows)
-    return lines, scale
+    return [line for _, line in sorted(lines, key=lambda pair: pair[0])], scale
+
+
+def _urgency(op: OpSummary) -> tuple[bool, int, float]:
+    """What changed comes first, the largest change on top; controls come last. What is equal stays as planned."""
+    one = judged(op.result)
+    size = abs(op.result.estimate or 0.0) if op.result is not None and one in CHANGED else 0.0
+    return op.op.control, list(Standing).index(one), -size
 
 
 def _operator_line(summary: Summary, index: int, op: OpSummary, scale: Scale, said: str) -> Line:

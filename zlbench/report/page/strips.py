@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_FAR = 4
+"""So many times what is usual is far out."""
 Interval = tuple[float | None, float | None, float | None]
 """Estimate, low, high, in percent of change; what is not known or not finite is None."""
 
@@ -30,11 +32,11 @@ class Scale:
 
     @classmethod
     def of(cls, intervals: Sequence[Interval], delta: float) -> Scale:
-        """One on which 19 of 20 estimates are to be seen, and ±delta."""
+        """One on which ±delta and everything is to be seen; where something is far out, 19 of 20 estimates are."""
         sizes = sorted(abs(estimate) for estimate, _, _ in intervals if estimate is not None)
         usual = sizes[min(len(sizes) - 1, int(0.95 * len(sizes)))] if sizes else 0.0
         ends = max((abs(end) for interval in intervals for end in interval[1:] if end is not None), default=0.0)
-        most = _round_up(max(2 * delta, min(1.1 * ends, 1.5 * usual)))
+        most = _round_up(max(2 * delta, 1.02 * ends if ends <= _FAR * usual else 1.5 * usual))
         return cls(most=most, band=50 * delta / most)
 
     def strip(self, interval: Interval) -> Strip | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from zlbench.inference.types import FEWEST_CONTROLS, FEWEST_PAIRS, Settings, Why
+from zlbench.inference.types import Settings
 from zlbench.markers import MARKERS
 from zlbench.report.model import Metric
 from zlbench.report.standing import Standing
@@ -59,32 +59,6 @@ _STANDINGS: dict[Standing, str] = {
     Standing.NOT_MEASURED: "No valid round has the row on both sides.",
     Standing.UNJUDGED: "There are readings, and no statistics were asked.",
 }
-_MORE: dict[str, tuple[str, str, str]] = {
-    Why.FEW_PAIRS.value: (
-        f"Fewer than {FEWEST_PAIRS} valid rounds have this row on both sides.",
-        "So few pairs carry no verdict.", "Measure more rounds: --rounds."),
-    Why.PAIRS_DISTURBED.value: (
-        f"Pairs stayed disturbed in every try, so that fewer than {FEWEST_PAIRS} are valid.",
-        "So few pairs carry no verdict. Those that were set aside were so by cause, never by value.",
-        "See to the cause that stands beside the pair, then measure again."),
-    Why.CALIBER.value: (
-        "In every round that is left, the sides were measured in different ways.",
-        "The difference would be that between the ways.", "The excluded rows say what differs."),
-    "order-effect": (
-        "Coming second in a round changes the time by itself.",
-        "Rounds in both orders cancel it in the estimate; the noise is larger for it.",
-        "Give the card time between cells, or lock its clocks."),
-    "mean≠median": (
-        "Mean and median of the rounds are far apart.", "A few rounds carry the estimate: look at them.",
-        "Open the row: every round is a mark in its plot."),
-    "uncalibrated": (
-        f"Fewer than {FEWEST_CONTROLS} control operators were measured.",
-        "What equal code shows is not known and not subtracted: some tenths of a percent mean little.",
-        "Measure controls along with the operators: --controls 4."),
-    "quantised": (
-        "The row is so short that the clock's steps show in it.", "Its noise is at least that of the clock.",
-        "Do not read small changes of it."),
-}  # fmt: skip
 
 
 def figures(settings: Settings, used: Collection[Standing], metric: Metric | None) -> list[Term]:
@@ -105,11 +79,10 @@ def standing_meaning(one: Standing, settings: Settings) -> str:
 
 def explained(word: str) -> Term | None:
     """A word that data may hold, in capitals or a flag of the statistics; None where nobody has explained it."""
-    marker = MARKERS.get(word)
-    if marker is not None:
-        return Term(word=word, meaning=marker.meaning, cause=marker.cause, step=marker.next_step)
-    more = _MORE.get(word)
-    return Term(word=word, cause=more[0], meaning=more[1], step=more[2]) if more else None
+    marker = MARKERS.get("UNCALIBRATED" if word == "uncalibrated" else word)
+    if marker is None:
+        return None
+    return Term(word=word, meaning=marker.meaning, cause=marker.cause, step=marker.next_step)
 
 
 def explained_all(words: Iterable[str]) -> list[Term]:

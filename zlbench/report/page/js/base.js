@@ -91,7 +91,7 @@ function quoted(word) {
 /** A verdict: its sign, then its word or what else is said of it. */
 function verdict(number, said) {
   const [word, look, sign] = load("main").verdicts[number];
-  return el("span", { class: `verdict ${look}` }, el("span", { class: "sign", "aria-hidden": "true" }, sign), " ", said || word);
+  return el("span", { class: `verdict ${look}` }, el("span", { class: "sign", "aria-hidden": "true" }, sign), " ", (said || word).replaceAll(" %", "\u00a0%"));
 }
 
 /** What a word means: its cause, its meaning and the next step, or the first of them; nothing where nobody has explained it. */

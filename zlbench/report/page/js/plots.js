@@ -19,11 +19,12 @@ function quantile(sorted, share) {
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : 0;
 }
 
-/** A scale from -most to +most on which nearly all estimates and their intervals are to be seen. */
+/** A scale from -most to +most on which everything is to be seen, unless it is far out: then nearly all estimates are. */
 function symmetric(estimates, ends) {
   const sizes = estimates.filter((value) => value !== null).map(Math.abs).sort((a, b) => a - b);
   const furthest = ends.reduce((most, value) => (value === null ? most : Math.max(most, Math.abs(value))), 0);
-  return roundUp(Math.max(2 * load("main").delta, Math.min(1.1 * furthest, 1.5 * quantile(sizes, 0.95))));
+  const usual = quantile(sizes, 0.95);
+  return roundUp(Math.max(2 * load("main").delta, furthest <= 4 * usual ? 1.02 * furthest : 1.5 * usual));
 }
 
 /** The small picture in a table's line; its numbers stand beside it. */
