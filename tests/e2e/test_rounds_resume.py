@@ -135,7 +135,7 @@ def test_other_questions_are_refused(bench: Bench) -> None:
     assert bench.run("toy", "--rounds", "1").code == 0
     before = results(bench.root)
     for words, env, said in (
-        (("--rounds", "2"), {}, "rounds 1 then, 2 now"),
+        (("--retries", "1"), {}, "retries 2 then, 1 now"),
         (("--a", "y"), {}, "a unset then, y now"),
         (("other",), {}, "ops toy then, other now"),
         ((), {"TRITON_DEBUG": "1"}, "TRITON_DEBUG=1 now"),

@@ -88,13 +88,55 @@ def plan(**more: Any) -> RepeatPlan:
     return RepeatPlan(**{**values, **more})
 
 
-@pytest.mark.parametrize("schedule", [Schedule(looks=(6,)), Schedule.until_settled(16), Schedule.until_settled(5)])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule(looks=(6,)), Schedule.until_settled(16), Schedule.until_settled(5), Schedule(looks=(6,)).more(8),
+        Schedule(looks=(6,)).more(8).more(9), Schedule.until_settled(16).more(24), Schedule.until_settled(4).more(8),
+    ],
+)  # fmt: skip
 def test_a_plan_comes_back_as_it_was(tmp_path: Path, schedule: Schedule) -> None:
     one = plan(schedule=schedule)
     one.write(tmp_path)
     assert RepeatPlan.read(tmp_path) == one
     data = json.loads((tmp_path / "repeat.json").read_text())
-    assert data["rounds"] == ({"fixed": 6} if schedule.fixed else {"looks": list(schedule.looks)})
+    kept = {"extended": list(schedule.raised)} if schedule.raised else {}
+    number = {"fixed": schedule.rounds} if schedule.fixed else {"looks": list(schedule.looks)}
+    assert data["rounds"] == {**number, **kept}
+
+
+def test_each_raise_is_a_look_with_half_of_what_the_last_one_had() -> None:
+    one = Schedule(looks=(6,)).more(8)
+    assert (one.looks, one.weights, one.fixed, one.settling) == ((6, 8), (0.5, 0.5), True, ())
+    assert (one.more(12).looks, one.more(12).weights) == ((6, 8, 12), (0.5, 0.25, 0.25))
+    other = Schedule.until_settled(16).more(24)
+    assert (other.looks, other.fixed, other.settling) == ((4, 8, 16, 24), False, (4, 8, 16))
+    assert other.weights == pytest.approx((0.1, 0.3, 0.3, 0.3))
+
+
+@given(
+    start=st.one_of(st.builds(lambda n: Schedule(looks=(n,)), st.integers(1, 20)),
+                    st.builds(Schedule.until_settled, st.integers(1, 20))),
+    steps=st.lists(st.integers(1, 9), max_size=6),
+)  # fmt: skip
+def test_shares_of_a_raised_plan_add_up_and_never_grow(start: Schedule, steps: list[int]) -> None:
+    at_the_end = [start.weights[-1]]
+    now = start
+    for step in steps:
+        before, now = now, now.more(now.rounds + step)
+        assert sum(now.weights) == pytest.approx(1.0)
+        assert all(new <= old for new, old in zip(now.weights, before.weights, strict=False))
+        assert (now.looks[: len(before.looks)], now.fixed) == (before.looks, start.fixed)
+        at_the_end.append(now.weights[-1])
+    # Who stops at the first number at which something stands out errs with no more than these together.
+    assert sum(at_the_end) < 2 * start.weights[-1] + 1e-9
+
+
+def test_more_rounds_take_more_time() -> None:
+    one = plan(schedule=Schedule(looks=(6,)))
+    grown = one.with_more(9, {"rounds": {"words": ["9"]}})
+    assert [lane.seconds for lane in grown.lanes] == pytest.approx([1.5 * lane.seconds for lane in one.lanes])
+    assert grown.settings == {"rounds": {"words": ["9"]}}
 
 
 def test_a_directory_without_a_plan_is_said_so(tmp_path: Path) -> None:

@@ -106,6 +106,8 @@ def test_what_was_not_observed_is_said() -> None:
     found = judge(CellSeen(), FINE)
     assert found.valid
     assert found.notes == ("A: not observed, 0 samples of which 0 at work",)
+    nothing = judge(CellSeen(), CellSeen(summary=Summary(samples=1)))
+    assert (nothing.valid, nothing.notes) == (True, ("neither side was seen at work (0 and 1 samples)",))
     assert judge(changed(foreign=None), FINE).notes == ("A: whether others were there is not known",)
     assert judge(changed(throttle=("sw_power_cap",)), FINE).notes == ("sw_power_cap on A alone",)
     both = changed(throttle=("hw_slowdown",))

@@ -55,8 +55,11 @@ class Chain:
         return code
 
     def _reopen(self) -> None:
-        """Rounds that lack cells are gone on with; the report is always made of what there is now."""
-        if steps.worth_another_try(self.record.step("ab_repeat").exit_code):
+        """Rounds that lack cells or valid pairs, or are to be more, are gone on with; the report is always made of what
+        there is now.
+        """
+        lacking = steps.worth_another_try(self.record.step("ab_repeat").exit_code)
+        if lacking or steps.more_rounds(self.root, self.record.words):
             self.record = self.record.with_step("ab_repeat", state=StepState.WAITING, exit_code=None)
         if not self.record.step("ab_repeat").done:
             self.record = self.record.with_step("report", state=StepState.WAITING, exit_code=None)

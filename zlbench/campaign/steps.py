@@ -10,6 +10,8 @@ from zlbench import store
 from zlbench.campaign.record import PARTITION, ROUNDS, SCREEN
 from zlbench.errors import ExitCode
 from zlbench.identity import read_identity
+from zlbench.rounds.plan import PLAN, RepeatPlan
+from zlbench.rounds.raising import is_raised, option_of
 from zlbench.screen.candidates import on_cards, read_candidates
 from zlbench.settings.words import words_for
 
@@ -49,11 +51,41 @@ def command(name: str, root: Path, words: Mapping[str, Sequence[str]]) -> tuple[
         return ("partition", str(root / SCREEN), *given, *lanes(root / SCREEN, words), "--out", str(root))
     if name == "ab_repeat":
         rounds = root / ROUNDS
-        begun = (rounds / "repeat.json").is_file()
-        if begun:
+        if (rounds / PLAN).is_file():
             return ("ab_repeat", "--resume", str(rounds), *given)
         return ("ab_repeat", str(root), *given, "--root", str(rounds))
     return ("report", str(root), *given)
+
+
+def with_rounds(
+    root: Path, words: Mapping[str, Sequence[str]], given: Mapping[str, Sequence[str]]
+) -> Mapping[str, Sequence[str]]:
+    """What a campaign is asked, with as many rounds as its plan has: they may have been raised without the campaign.
+
+    Args:
+        given: what is asked now; it may ask for more.
+
+    Raises:
+        NotComparableError: it asks for fewer rounds than are planned.
+    """
+    if not (root / ROUNDS / PLAN).is_file():
+        return words
+    plan = RepeatPlan.read(root / ROUNDS)
+    name = option_of(plan)
+    if name in given:
+        is_raised(plan, int(given[name][-1]), root / ROUNDS)
+    elif name in words:
+        return {**words, name: (*words[name][:-1], str(plan.schedule.rounds))}
+    return words
+
+
+def more_rounds(root: Path, words: Mapping[str, Sequence[str]]) -> bool:
+    """Whether more rounds are asked for than were planned."""
+    if not (root / ROUNDS / PLAN).is_file():
+        return False
+    plan = RepeatPlan.read(root / ROUNDS)
+    asked = words.get(option_of(plan))
+    return asked is not None and is_raised(plan, int(asked[-1]), root / ROUNDS)
 
 
 def killed_cells(root: Path) -> frozenset[str]:

@@ -15,6 +15,7 @@ from zlbench.rounds.command import Repeated, root_to_resume, run_repeat
 from zlbench.rounds.plan import RepeatPlan
 from zlbench.rounds.planning import asked_request, controls_of, known_cards, make_plan
 from zlbench.rounds.question import question_of
+from zlbench.rounds.raising import raised
 from zlbench.rounds.records import End
 from zlbench.rounds.status import MARKERS, Table
 from zlbench.screen.command import plan_data
@@ -42,6 +43,8 @@ def _show(app: App, found: Repeated) -> None:
         app.result(line)
     app.result("")
     app.result(_counts(found))
+    if found.unseen:
+        app.result(found.unseen)
     for note in found.plan.notes:
         app.result(note)
     app.result(str(relative(found.root / "status.tsv", app.cwd)))
@@ -89,7 +92,7 @@ def _counts(found: Repeated) -> str:
 def _next_steps(app: App, found: Repeated) -> list[str]:
     root = str(relative(found.root, app.cwd))
     steps = [f"look:  {app.hint('report', root)}"]
-    if any(not end.complete or end.failed for end in found.ends if not end.dead):
+    if any(not end.complete or end.failed or end.invalid for end in found.ends if not end.dead):
         steps.append(f"go on: {app.hint('ab_repeat', '--resume', root)}")
     return steps
 
@@ -99,7 +102,7 @@ def _dry_run(app: App) -> ExitCode:
     given = app.resolved.path("resume")
     if given is not None:
         root = root_to_resume(app, given)
-        return _show_plan(app, RepeatPlan.read(root), root, [])
+        return _show_plan(app, raised(app.resolved, RepeatPlan.read(root), root), root, [])
     question = question_of(app)
     controls = controls_of(question)
     request, words = asked_request(app, question, controls)

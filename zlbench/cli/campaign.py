@@ -70,7 +70,7 @@ def _merged(app: App, root: Path, record: Record) -> Mapping[str, Sequence[str]]
             f"{root} is a campaign of other operators: {' '.join(record.words.get('ops', ())) or 'all'}",
             hint=f"Leave them out, or start another: {app.hint('campaign', *given['ops'])}",
         )
-    return {**record.words, **given}
+    return steps.with_rounds(root, {**record.words, **given}, given)
 
 
 def _campaign(app: App, given: Path) -> Path:

@@ -10,7 +10,7 @@ from zlbench.cells import CellSpec
 from zlbench.measure.request import Request, make_cells
 from zlbench.partition_plan import Piece
 from zlbench.rounds.order import Slot
-from zlbench.rounds.records import cell_dir
+from zlbench.rounds.records import cell_dir, record_dir
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,12 +23,20 @@ class PairSpec:
     own_record: bool
     """Whether the first side A records what all others replay; else all replay a record that somebody gave."""
 
+    @property
+    def records(self) -> bool:
+        """Whether the first side A of it records."""
+        return self.own_record and self.a.autotune == "record"
+
     def cell(self, slot: Slot, rows: Iterable[str] | None) -> CellSpec:
-        """The cell of a round: the first side A as it is, all others as side B, which replays."""
+        """The cell of a round: the first side A as it is, all others as side B, which replays. The first one does so,
+        too, where it is measured again and others hang on what it recorded before.
+        """
         path = cell_dir(self.folder, slot.round, slot.side)
-        spec = self.a if slot.records else self.b
+        source = record_dir(self.folder)
+        spec = self.a if slot.records and source == path else self.b
         if spec.autotune == "replay" and self.own_record:
-            spec = replace(spec, replay_from=str(cell_dir(self.folder, 1, "A")))
+            spec = replace(spec, replay_from=str(source))
         return replace(
             spec, side=slot.side, cell=f"{self.folder.name}/{path.name}", out_dir=str(path),
             rows=None if rows is None else tuple(rows), placement=slot.round,

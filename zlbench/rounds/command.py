@@ -21,13 +21,14 @@ from zlbench.measure.prepare import Prepared, prepare
 from zlbench.measure.request import Request
 from zlbench.partition_plan import Kind
 from zlbench.process import terminable
-from zlbench.rounds import again, looks
+from zlbench.rounds import again, looks, raising
 from zlbench.rounds.ask import planned_request
 from zlbench.rounds.driver import Driver, ends_of
 from zlbench.rounds.plan import PLAN, Metric, RepeatPlan
 from zlbench.rounds.planning import asked_request, controls_of, known_cards, make_plan, schedule_of
 from zlbench.rounds.question import question_of
 from zlbench.rounds.records import End, exit_code
+from zlbench.rounds.unseen import can_be_seen, unseen_line
 from zlbench.screen.command import plan_data
 from zlbench.settings.parsers import NEWEST
 from zlbench.smi import CardFacts
@@ -42,6 +43,8 @@ class Repeated:
     plan: RepeatPlan
     ends: Sequence[End]
     code: ExitCode
+    unseen: str = ""
+    """In how many pairs the sampler saw nothing, in a line for people."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -92,7 +95,8 @@ def run_repeat(app: App) -> Repeated:
 
 def _go_on(app: App, root: Path) -> Repeated:
     with store.hold(root):
-        plan = RepeatPlan.read(root)
+        before = RepeatPlan.read(root)
+        plan = raising.raised(app.resolved, before, root)
         resolved = again.as_planned(app.resolved, plan, root)
         if not plan.schedule.fixed:
             looks.require()
@@ -101,6 +105,9 @@ def _go_on(app: App, root: Path) -> Repeated:
         prepared = prepare(request, home=app.home, env=app.env, log=app.talk)
         again.refuse_other_axis(plan.axis, plan_data(request, prepared, [])["axis"], where=str(root))
         with _cards(app, request, plan, root, known_cards(request, app.env)):
+            if plan is not before:
+                app.talk(raising.explained(before.schedule, plan.schedule))
+                plan.write(root)
             return _measure(app, _driver(app, request, prepared, plan, root))
 
 
@@ -136,7 +143,9 @@ def _measure(app: App, driver: Driver) -> Repeated:
     ends = driver.ends()
     code = _code(ends, codes)
     write_status(root, plan, "finished", code)
-    return Repeated(root=root, plan=plan, ends=ends, code=code)
+    interval_s = float(driver.request.resolved.value("telemetry_interval"))
+    unseen = unseen_line(ends, interval_s=interval_s) if can_be_seen(plan, root) else ""
+    return Repeated(root=root, plan=plan, ends=ends, code=code, unseen=unseen)
 
 
 def _code(ends: Sequence[End], codes: Sequence[int]) -> ExitCode:

@@ -41,6 +41,7 @@ class Follower:
         self._show = show
         self._said: set[str] = set()
         self._status, self._pairs = Table.status(folder), Table.pairs(folder)
+        self._left_invalid = {key for key, line in self._pairs.lines.items() if line["valid"] == "0"}
         self._begun = time.monotonic()
         self._ended = 0
         """Cells that ended in this process."""
@@ -128,6 +129,13 @@ class Follower:
     def judged(self, piece: Piece, number: int) -> bool:
         """Whether a pair has its line."""
         return self._pairs.get(op=piece.directory, round=number) is not None
+
+    def left_invalid(self, piece: Piece, number: int) -> bool:
+        """Whether a pair was invalid when this lane went on; told once."""
+        key = (piece.directory, str(number))
+        found = key in self._left_invalid
+        self._left_invalid.discard(key)
+        return found
 
     def valid(self, piece: Piece, number: int) -> bool:
         """Whether a pair counts."""

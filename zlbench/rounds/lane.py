@@ -22,7 +22,15 @@ from zlbench.rounds.follow import Follower
 from zlbench.rounds.looks import settle
 from zlbench.rounds.measure import TELEMETRY, Pairs, times_of
 from zlbench.rounds.plan import Metric, RepeatLane, RepeatPlan
-from zlbench.rounds.records import FIRST_PAIR, SETTLED, cell_dir, differences, set_aside, times_set_aside
+from zlbench.rounds.records import (
+    FIRST_PAIR,
+    SETTLED,
+    cell_dir,
+    differences,
+    keep_record,
+    set_aside,
+    times_set_aside,
+)  # fmt: skip
 from zlbench.telemetry.read import TELEMETRY as TELEMETRY_TSV
 from zlbench.telemetry.read import Summary, of_cell
 from zlbench.telemetry.validity import Bounds, Cause, CellSeen, Validity, judge
@@ -91,7 +99,7 @@ class LaneRun:
             if number == 1 and (why := self._not_worth_it(piece, spec, measured=measured)):
                 self._leave(piece, number, why)
                 return
-            if number in schedule.looks[:-1] and not bad:
+            if number in schedule.settling and not bad:
                 rows = self._look(piece, spec, number, rows)
                 if rows is not None and not rows:
                     self._leave(piece, number, "")
@@ -108,7 +116,15 @@ class LaneRun:
     def _round(
         self, piece: Piece, spec: PairSpec, number: int, rows: Sequence[str] | None
     ) -> Mapping[str, CellOutcome]:
-        """Measure one pair until it is valid, or until it was tried often enough."""
+        """Measure one pair until it is valid, or until it was tried often enough.
+
+        One that stayed invalid the last time is set aside first: something is in its way no more, or is still.
+        """
+        if self._follower.left_invalid(piece, number):
+            if finished_round(spec.folder, number) is not None:
+                self._set_aside(piece, spec, number)
+            self._follower.forget_pair(piece, number)
+        before = times_set_aside(spec.folder, number)
         while True:
             complete = finished_round(spec.folder, number) is not None
             outcomes = self._pairs.measure(spec, number, rows)
@@ -120,18 +136,27 @@ class LaneRun:
             validity = self._validity(spec, number, outcomes)
             tries = times_set_aside(spec.folder, number) + 1
             known = bool(set(validity.causes)) and set(validity.causes) <= self._stubborn
-            if validity.valid or known or tries > self._plan.retries:
+            # Each time that somebody goes on, the retries are there again.
+            if validity.valid or known or tries - before > self._plan.retries:
                 if not validity.valid:
                     self._stubborn |= set(validity.causes) & _STUBBORN
                 self._follower.pair(piece, number, validity, tries)
                 return outcomes
             self._follower.say(
                 f"{validity.cause} {piece.label} round {number}: {'; '.join(validity.details)}; measured again "
-                f"({tries} of {self._plan.retries})"
+                f"({tries - before} of {self._plan.retries})"
             )
-            self._forget_first(spec, number)
-            set_aside(spec.folder, number)
-            self._follower.again(piece, number)
+            self._set_aside(piece, spec, number)
+
+    def _set_aside(self, piece: Piece, spec: PairSpec, number: int) -> None:
+        """Make room for a pair that is measured again."""
+        rounds = range(2, self._plan.schedule.rounds + 1)
+        if number == 1 and spec.records and any(self._follower.valid(piece, k) for k in rounds):
+            # They replay its record: another one would take them along.
+            keep_record(spec.folder)
+        self._forget_first(spec, number)
+        set_aside(spec.folder, number)
+        self._follower.again(piece, number)
 
     def _validity(self, spec: PairSpec, number: int, outcomes: Mapping[str, CellOutcome]) -> Validity:
         """Judge a pair by what was the matter with the card; what was seen stays in each cell's directory."""

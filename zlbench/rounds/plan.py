@@ -1,9 +1,11 @@
-"""`repeat.json`: what is measured in rounds, in which lanes and how often; written first and whole, never changed."""
+"""`repeat.json`: what is measured in rounds, in which lanes and how often; written first and whole. Only the number of
+rounds can be raised later, and the plan remembers by what it was.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -29,9 +31,15 @@ class Metric(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
-    """How many rounds: the last number is the most, those before it are looks at which rows may be settled."""
+    """How many rounds: the last number is the most, those before it are looks at the rows.
+
+    Args:
+        raised: numbers that were the last until somebody wanted more. They are looks too: whoever raises a number has
+            seen what it came to, or could have.
+    """
 
     looks: tuple[int, ...]
+    raised: tuple[int, ...] = ()
 
     @classmethod
     def until_settled(cls, rounds: int) -> Schedule:
@@ -46,22 +54,42 @@ class Schedule:
     @property
     def fixed(self) -> bool:
         """Whether every operator gets all rounds."""
-        return len(self.looks) == 1
+        return len(self.looks) == 1 + len(self.raised)
+
+    @property
+    def settling(self) -> tuple[int, ...]:
+        """Rounds after which rows may be settled early."""
+        return () if self.fixed else self.looks[:-1]
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Share of the error probability for each look."""
-        early = WEIGHTS[: len(self.looks) - 1]
-        return (*early, 1.0 - sum(early))
+        """Share of the error probability for each look.
+
+        A look that is added takes half of what the last one had. No share ever grows, so that who goes on until
+        something stands out errs with less than twice the probability, however often the number is raised.
+        """
+        early = WEIGHTS[: len(self.looks) - len(self.raised) - 1]
+        shares = [*early, 1.0 - sum(early)]
+        for _ in self.raised:
+            shares[-1:] = [shares[-1] / 2] * 2
+        return tuple(shares)
+
+    def more(self, rounds: int) -> Schedule:
+        """The same with more rounds."""
+        assert rounds > self.rounds
+        return Schedule(looks=(*self.looks, rounds), raised=(*self.raised, self.rounds))
 
     def to_json(self) -> dict[str, Any]:
-        """``{"fixed": 6}`` or ``{"looks": [4, 8, 16]}``."""
-        return {"fixed": self.rounds} if self.fixed else {"looks": list(self.looks)}
+        """``{"fixed": 6}`` or ``{"looks": [4, 8, 16]}``; ``extended`` has the numbers that were raised."""
+        data: dict[str, Any] = {"fixed": self.rounds} if self.fixed else {"looks": list(self.looks)}
+        return {**data, "extended": list(self.raised)} if self.raised else data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Schedule:
         """Rebuild from `to_json`."""
-        return cls(looks=(int(data["fixed"]),) if "fixed" in data else tuple(int(look) for look in data["looks"]))
+        raised = tuple(int(look) for look in data.get("extended") or ())
+        looks = (*raised, int(data["fixed"])) if "fixed" in data else tuple(int(look) for look in data["looks"])
+        return cls(looks=looks, raised=raised)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,6 +168,15 @@ class RepeatPlan:
     def named(self, kind: Kind) -> list[str]:
         """Directories of subjects or of controls, each once."""
         return list(dict.fromkeys(piece.directory for piece in self.pieces if piece.kind is kind))
+
+    def with_more(self, rounds: int, settings: Mapping[str, Any]) -> RepeatPlan:
+        """The same plan with more rounds, as if it had been asked for with these settings."""
+        grown = rounds / self.schedule.rounds
+        lanes = tuple(
+            replace(lane, ops=tuple(replace(piece, seconds=piece.seconds * grown) for piece in lane.ops))
+            for lane in self.lanes
+        )
+        return replace(self, schedule=self.schedule.more(rounds), lanes=lanes, settings=settings)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for repeat.json."""

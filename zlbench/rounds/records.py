@@ -16,11 +16,14 @@ from zlbench.partition_plan import Kind, Piece
 from zlbench.rounds.plan import Metric, Schedule
 from zlbench.rounds.status import Table
 from zlbench.run_rows import name_of
+from zlbench.telemetry.read import OF_CELL
 
 FIRST_PAIR = "first_pair.json"
 """How the first pair was judged by IR and code, in the operator's directory."""
 SETTLED = "settled.json"
 """Rows that needed no more rounds, and since when."""
+RECORD = "record.json"
+"""Which cell holds the record that all replay, where that is not the first side A any more."""
 _OK = "SUCCESS"
 
 
@@ -66,9 +69,24 @@ def set_aside(folder: Path, number: int) -> int:
 
 
 def times_set_aside(folder: Path, number: int) -> int:
-    """How often this pair was invalid so far; of a pair that was half set aside, its side A tells."""
-    kept = (path.name.rpartition(".invalid")[2] for path in folder.glob(f"r{number}_A.invalid*"))
+    """How often this pair was invalid so far, one that was only half set aside included."""
+    kept = (path.name.rpartition(".invalid")[2] for path in folder.glob(f"r{number}_[AB].invalid*"))
     return max((int(count) for count in kept if count.isdecimal()), default=0)
+
+
+def keep_record(folder: Path) -> None:
+    """Let the record that others replay stay where the first side A is about to be set aside."""
+    first = cell_dir(folder, 1, "A")
+    if record_dir(folder) == first:
+        name = f"{first.name}.invalid{times_set_aside(folder, 1) + 1}"
+        store.write_json(folder / RECORD, {"schema_version": 1, "cell": name})
+
+
+def record_dir(folder: Path) -> Path:
+    """The cell whose record all cells of an operator replay: its first side A, or what that one once was."""
+    known = store.read_json(folder / RECORD)
+    kept = folder / str(known["cell"]) if isinstance(known, dict) else None
+    return kept if kept is not None and kept.is_dir() else cell_dir(folder, 1, "A")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +108,8 @@ class End:
     """Rows that needed no more rounds."""
     failed: Mapping[str, CellOutcome]
     """Cells that did not end well, by name."""
+    unseen: int = 0
+    """Pairs of which the sampler saw neither side at work: cells may be shorter than its interval."""
 
     @property
     def headline(self) -> bool:
@@ -128,8 +148,9 @@ class End:
         """Plain data."""
         return {
             "op": self.directory, "kind": self.kind.value, "shard": self.shard, "rounds": self.rounds,
-            "wanted": self.wanted, "invalid": self.invalid, "dead_switch": self.dead, "settled": self.settled,
-            "not_comparable": self.not_comparable, "exit_code": int(self.code), "headline": self.headline,
+            "wanted": self.wanted, "invalid": self.invalid, "unseen": self.unseen, "dead_switch": self.dead,
+            "settled": self.settled, "not_comparable": self.not_comparable, "exit_code": int(self.code),
+            "headline": self.headline,
             "failed": {name: {"state": one.state.value, "detail": one.detail} for name, one in self.failed.items()},
         }  # fmt: skip
 
@@ -162,7 +183,14 @@ def read_end(lane: Path, piece: Piece, schedule: Schedule, pairs: Table) -> End:
         not_comparable=str(first.get("not_comparable") or ""),
         settled=len(settled.get("rows") or {}),
         failed={name: one for name, one in cells.items() if one is not None and one.state is not CellState.OK},
+        unseen=sum(not any(_seen_at_work(cell_dir(folder, number, side)) for side in ("A", "B")) for number in both),
     )
+
+
+def _seen_at_work(cell: Path) -> bool:
+    """Whether the sampler saw the card at work during a cell; also where nobody has judged it yet."""
+    known = store.read_json(cell / OF_CELL)
+    return not isinstance(known, dict) or known.get("busy") != 0
 
 
 def exit_code(ends: Iterable[End]) -> ExitCode:

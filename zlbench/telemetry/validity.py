@@ -15,6 +15,7 @@ from zlbench.smi import POWER_CAP
 from zlbench.telemetry.read import Summary
 
 _GRAPH_WORDS = ("BENCHMARK_DIRECT_NO_CUDAGRAPH", "BENCHMARK_CAPTURE_POISONED")
+UNSEEN = "neither side was seen at work"
 _ROW = re.compile(r"row=(.*?) (?:of=(\w+) |reason=)")
 
 
@@ -142,8 +143,13 @@ def _clocks_apart(a: Summary, b: Summary, bounds: Bounds) -> list[str]:
 
 def _notes(a: CellSeen, b: CellSeen, bounds: Bounds) -> Iterable[str]:
     """A power cap comes of what a kernel draws, so of the change itself at times: it is told, and clocks decide."""
+    unseen = not a.summary.busy and not b.summary.busy
+    if unseen:
+        yield f"{UNSEEN} ({a.summary.samples} and {b.summary.samples} samples)"
     for side, cell in (("A", a), ("B", b)):
-        if cell.summary.busy < bounds.samples:
+        if unseen:
+            pass
+        elif cell.summary.busy < bounds.samples:
             yield f"{side}: not observed, {cell.summary.samples} samples of which {cell.summary.busy} at work"
         elif cell.summary.foreign is None:
             yield f"{side}: whether others were there is not known"
