@@ -13,7 +13,10 @@ from typing import Any
 from zlbench.report.page.numbers import Json
 
 STYLE = "page.css"
-SCRIPTS = ("base.js", "state.js", "table.js", "plots.js", "diff.js", "timeline.js", "operator.js", "page.js")
+SCRIPTS = (
+    "base.js", "state.js", "table.js", "plots.js", "rows.js", "filter.js", "lists.js", "diff.js", "timeline.js",
+    "operator.js", "page.js",
+)  # fmt: skip
 """In this order; together they are one script."""
 _ESCAPES = (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
 
