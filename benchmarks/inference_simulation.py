@@ -358,6 +358,22 @@ def campaigns_section(arguments: argparse.Namespace) -> None:
         print()
 
 
+def worlds_section(arguments: argparse.Namespace) -> None:
+    """The same bias in other worlds."""
+    biased = {"bias": 0.003, "bias_sd": 0.001}
+    for name, changes in {
+        "processes that differ by 0.3 %": {"luck": 0.003}, "8 controls": {"controls": 8},
+        "trend of 1 %, second cell 0.3 % slower": {"trend": 0.01, "second": 0.003},
+        "bias 0.3 ± 0.3 %": {"bias_sd": 0.003}, "rows of very unlike noise": {"sd_spread": 1.0},
+        "4 operators of 5 rows": {"operators": 4, "rows": 5, "changing": 2}, "A = B": {"changing": 0},
+    }.items():  # fmt: skip
+        world = replace(World(), **{**biased, **changes})
+        print(f"{name}\n{HEAD}")
+        _print(run(world, SIX, arguments.campaigns // 2, arguments.seed), "6 rounds")
+        _print(run(world, LOOKS, arguments.campaigns // 2, arguments.seed), "looks at 4, 8, 16, all rounds measured")
+        print()
+
+
 def _print(scores: Scores, name: str) -> None:
     print(scores.rows.line(f"infer: {name}"))
     print(scores.operators.line("       operators")[:76])
@@ -501,7 +517,10 @@ def _share(ps: Sequence[float], bound: float) -> float:
     return 100 * sum(p <= bound for p in ps) / len(ps)
 
 
-SECTIONS = {"few": few_section, "floor": floor_section, "campaign": campaigns_section, "single": single_section}
+SECTIONS = {
+    "campaign": campaigns_section, "worlds": worlds_section, "single": single_section, "few": few_section,
+    "floor": floor_section,
+}  # fmt: skip
 
 
 def main() -> None:
