@@ -11,7 +11,7 @@ function leftOutTable(caption, withOp) {
     caption, size: 25, sorted: "",
     columns: [
       ...(withOp ? [operator] : []),
-      { key: "row", title: "Row", sort: () => ranks(out.map((_, item) => String(rowName(item)))), cell: (item) => el("span", { class: "label" }, rowName(item)) },
+      { key: "row", title: "Row", cls: "named", sort: () => ranks(out.map((_, item) => String(rowName(item)))), cell: (item) => el("span", { class: "label" }, rowName(item)) },
       { key: "kind", title: "What", sort: () => ranks(out.map((item) => main.kinds[item.kind])), cell: (item) => el("span", { class: "whole" }, main.kinds[out[item].kind]) },
       { key: "word", title: "Why", cls: "told", sort: () => ranks(out.map((item) => item.word || "")),
         cell: (item) => [out[item].word && [el(/^[A-Z0-9_]+$/.test(out[item].word) ? "code" : "span", {}, out[item].word), " "], out[item].text, " ", el("span", { class: "cause" }, explained(out[item].word || "", 1))] },

@@ -56,7 +56,7 @@ function rowColumns(op, keys) {
     b: { title: "B", cls: op ? "num" : "num narrow-off", first: -1, sort: () => c.b, cell: (row) => measured(c.b[row], table.unit[c.unit[row]]) },
     change: { title: "Change %", cls: "num", first: -1, sort: () => c.est, cell: (row) => changeOf(rowAt(row)) },
     estimate: { title: "Estimate %", cls: "num", first: -1, sort: () => c.est, cell: (row) => signed(c.est[row]) },
-    interval: { title: interval, cls: "num interval", first: -1, sort: () => c.lo, cell: (row) => span(c.lo[row], c.hi[row]) },
+    interval: { title: interval, cls: op ? "num interval" : "num interval narrow-off", first: -1, sort: () => c.lo, cell: (row) => span(c.lo[row], c.hi[row]) },
     plot: { title: "Plot", cls: "plot narrow-off", head: () => scaleHead(most), cell: (row) => strip(rowAt(row).look, c.est[row], c.lo[row], c.hi[row], most) },
     median: { title: "Median %", cls: "num wide", first: -1, sort: () => c.med, cell: (row) => signed(c.med[row]) },
     range: { title: "Rounds %", cls: "num wide interval", first: -1, sort: () => c.min, cell: (row) => span(c.min[row], c.max[row]) },
