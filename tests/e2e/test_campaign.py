@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.bench_rounds import table
 from fakes.fake_card import FakeCards, uuid
 from fakes.suites import ToyProject, alive_with, data
 
@@ -200,3 +201,85 @@ def test_without_cards_named_the_one_that_was_screened_on_is_measured_on(project
     assert "  card 1  finished  4/4" in project.run("status").out
     with (root / "rows.csv").open() as stream:
         assert {(line["unit"], line["n"]) for line in csv.DictReader(stream)} == {("ms", "2")}
+
+
+# --- two at a time ---------------------------------------------------------------------------------------------------
+
+ON_CARDS = ("campaign", "toy", *QUICK, "--backend", "fakecard")
+
+
+def cells(root: Path) -> list[Path]:
+    return sorted({*root.glob("screen/*/?/result.json"), *root.glob("rounds/**/r*_?/result.json")})
+
+
+def test_of_two_in_the_same_second_on_one_card_one_is_refused_and_leaves_nothing(
+    project: ToyProject, tmp_path: Path
+) -> None:
+    env = {"PYTHONPATH": FakeCards(tmp_path / "cards").pythonpath()}
+    running = [project.start(*ON_CARDS, env=env) for _ in range(2)]
+    ends = [one.end() for one in running]
+    assert sorted(ended.code for ended in ends) == [0, 3], [ended.text for ended in ends]
+    refused = next(number for number, ended in enumerate(ends) if ended.code == 3)
+    assert f"CARD_IN_USE card 0 is in use by pid {running[1 - refused].pid} (zlbench campaign toy" in ends[refused].err
+    assert "--wait-for-card" in ends[refused].err
+    root = campaign(project)
+    assert steps(root) == dict.fromkeys(("screen", "partition", "ab_repeat", "report"), DONE)
+    assert len(cells(root)) == 6
+
+
+def test_the_second_waits_until_the_whole_first_one_is_over(project: ToyProject, tmp_path: Path) -> None:
+    """Between two steps of the first one the card is nobody else's, either."""
+    env = {"PYTHONPATH": FakeCards(tmp_path / "cards").pythonpath()}
+    first = project.start(*ON_CARDS, env=env)
+    first.until("[1/4]")
+    second = project.start(*ON_CARDS, "--wait-for-card", "600", env=env)
+    second.until("waiting 600 s at most")
+    live = project.run("status")
+    assert live.code == 0, live.text
+    for running in (first, second):
+        ended = running.end(120)
+        assert ended.code == 0, ended.text
+    one, other = sorted(project.runs.glob("campaign_*"), key=lambda path: cells(path)[0].stat().st_mtime_ns)
+    assert len(cells(one)) == len(cells(other)) == 6
+    assert max(path.stat().st_mtime_ns for path in cells(one)) < min(path.stat().st_mtime_ns for path in cells(other))
+
+
+def test_one_that_waits_and_is_interrupted_goes_on_later(project: ToyProject, tmp_path: Path) -> None:
+    env = {"PYTHONPATH": FakeCards(tmp_path / "cards").pythonpath()}
+    project.trouble({"compiler": "x", "op": "toy", "at": "call", "do": "hang"})
+    first = project.start(*ON_CARDS, env=env)
+    first.until("[1/4]")
+    second = project.start("campaign", "other", *QUICK, "--backend", "fakecard", "--wait-for-card", "600", env=env)
+    second.until("waiting 600 s at most")
+    second.send(signal.SIGINT)
+    waited = second.end()
+    assert waited.code == 130, waited.text
+    root = next(
+        path for path in project.runs.glob("campaign_*") if data(path / "campaign.json")["words"]["ops"] == ["other"]
+    )
+    assert (data(root / "campaign.json")["state"], cells(root)) == ("interrupted", [])
+    refused = project.run("campaign", "--resume", str(root), "--wait-for-card", "0", env=env)
+    assert (refused.code, "CARD_IN_USE card 0" in refused.err) == (3, True), refused.text
+    first.send(signal.SIGINT)
+    first.end()
+    again = project.run("campaign", "--resume", str(root), env=env)
+    assert again.code == 0, again.text
+
+
+def test_two_in_the_same_second_on_two_cards_touch_nothing_of_each_other(project: ToyProject, tmp_path: Path) -> None:
+    env = {"PYTHONPATH": FakeCards(tmp_path / "cards").pythonpath()}
+    running = [project.start(*ON_CARDS, "--device", str(card), env=env) for card in (0, 1)]
+    for one in running:
+        ended = one.end(120)
+        assert ended.code == 0, ended.text
+    roots = sorted(project.runs.glob("campaign_*"))
+    assert len(roots) == 2
+    cards_of = {root: {data(path)["device_uuid"] for path in root.rglob("run_identity.json")} for root in roots}
+    assert sorted(map(tuple, cards_of.values())) == [(uuid(0),), (uuid(1),)]
+    for root, other in (roots, roots[::-1]):
+        assert steps(root) == dict.fromkeys(("screen", "partition", "ab_repeat", "report"), DONE)
+        assert len(cells(root)) == 6
+        strange = f"{other}/".encode()
+        assert [path for path in root.rglob("*") if path.is_file() and strange in path.read_bytes()] == []
+        status = [(line["round"], line["side"]) for line in table(root / "rounds" / "status.tsv")]
+        assert sorted(status) == [("1", "A"), ("1", "B"), ("2", "A"), ("2", "B")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +31,7 @@ class Chain:
         env: environment of the steps.
         talk: takes lines for people.
         output: descriptor that the steps' results go to.
+        cards: has the cards to ourselves inside its block, where anything is left to measure.
     """
 
     root: Path
@@ -37,11 +39,21 @@ class Chain:
     env: Mapping[str, str]
     talk: Callable[[str], None]
     output: int = 1
+    cards: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self) -> ExitCode:
         """Run what is missing; returns the campaign's exit code."""
         proctree.sweep()
         self._reopen()
+        left = not all(self.record.step(name).done for name in ("screen", "ab_repeat"))
+        try:
+            with self.cards() if left else nullcontext():
+                return self._run()
+        except KeyboardInterrupt:
+            self._write(replace(self.record, state=StepState.INTERRUPTED, exit_code=int(ExitCode.INTERRUPTED)))
+            raise
+
+    def _run(self) -> ExitCode:
         self._write(replace(self.record, state=StepState.RUNNING, exit_code=None))
         for number, name in enumerate(STEPS, start=1):
             step = self.record.step(name)
@@ -82,7 +94,6 @@ class Chain:
                 code = self._killed_again(command, code)
         except KeyboardInterrupt:
             self._write(self._ended(name, StepState.INTERRUPTED, ExitCode.INTERRUPTED, started))
-            self._write(replace(self.record, state=StepState.INTERRUPTED, exit_code=int(ExitCode.INTERRUPTED)))
             raise
         on = steps.goes_on(name, code)
         state = StepState.FINISHED if on else StepState.INTERRUPTED if _interrupted(code) else StepState.FAILED

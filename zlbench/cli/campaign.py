@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from zlbench import store
 from zlbench.campaign import steps
+from zlbench.campaign.cards import held_cards
 from zlbench.campaign.chain import Chain, overview
 from zlbench.campaign.estimate import Estimate, estimate
-from zlbench.campaign.record import REPORT, SCREEN, Record
+from zlbench.campaign.record import CAMPAIGN, REPORT, SCREEN, Record
 from zlbench.cli.app import App
 from zlbench.cli.find import newest_campaign, newest_screen
 from zlbench.cli.listing import list_operators
 from zlbench.cli.main import finish
 from zlbench.cli.partition import partition_of
-from zlbench.errors import ExitCode, UsageError
+from zlbench.errors import ExitCode, PreflightError, UsageError
 from zlbench.measure.request import Request, make_request
 from zlbench.screen.candidates import on_cards, read_candidates
 from zlbench.settings import SourceKind, axis_of
@@ -49,9 +51,23 @@ def run(app: App) -> ExitCode:
     if app.resolved.flag("dry_run"):
         return _dry_run(app, app.runs / f"campaign_{app.now:%Y%m%d-%H%M%S}", record, request)
     root = store.create_run_dir(app.runs, "campaign", app.now)
-    with store.hold(root):
+    with store.hold(root), _removed_if_refused(root):
         record.write(root)
         return _run(app, root, record)
+
+
+@contextlib.contextmanager
+def _removed_if_refused(root: Path) -> Iterator[None]:
+    """A campaign that never had its card, so that no step of it began, is not left behind."""
+    try:
+        yield
+    except PreflightError:
+        if not (root / SCREEN).exists():
+            for name in (CAMPAIGN, store.STATUS, ".lock"):
+                (root / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                root.rmdir()
+        raise
 
 
 def _resume(app: App, root: Path) -> ExitCode:
@@ -89,7 +105,10 @@ def _run(app: App, root: Path, record: Record) -> ExitCode:
     env = {key: value for key, value in app.env.items() if key not in steps.VARIABLES}
     env |= {"ZLBENCH_ROOT": str(app.project.root), "ZLBENCH_CWD": record.cwd}
     as_data = app.resolved.flag("json")
-    chain = Chain(root=root, record=record, env=env, talk=app.talk, output=2 if as_data else 1)
+    chain = Chain(
+        root=root, record=record, env=env, talk=app.talk, output=2 if as_data else 1,
+        cards=lambda: held_cards(app, root, record),
+    )  # fmt: skip
     app.talk(f"campaign {root}")
     try:
         code = chain.run()
