@@ -271,6 +271,40 @@ def test_a_time_limit_ends_the_operator(bench: Bench) -> None:
     assert "CELL_TIMEOUT" in ended.text
 
 
+def test_a_hanging_cell_goes_with_its_grandchild_before_the_next_operator_begins(bench: Bench) -> None:
+    hang = {"compiler": "y", "op": "other", "at": "call", "do": "hang"}
+    bench.project.trouble(hang, {"op": "toy", "at": "call", "do": "witness"})
+    ended = bench.run("other", "toy", "--rounds", "2", "--cell-timeout", "8")
+    assert ended.code == 6, ended.text
+    assert "CELL_TIMEOUT" in ended.text
+    assert "other: no more rounds after 1: CELL_TIMEOUT" in ended.err
+    ends = {end["op"]: end for end in data(bench.root / "status.json")["operators"]}
+    assert (ends["other"]["exit_code"], ends["toy"]["exit_code"]) == (124, 0)
+    assert ends["other"]["failed"]["r1_B"]["state"] == "CELL_TIMEOUT"
+    assert cells_in_time(bench.root) == ["other/r1_A", "other/r1_B", *(f"toy/{name}" for name in ORDER[:4])]
+    (grandchild,) = (bench.project.suite / "grandchildren").read_text().split()
+    assert grandchild.isdecimal()
+    assert (bench.project.suite / "witness").read_text() == "none", "it was dead when the next cell ran"
+
+
+# --- what nobody saw -------------------------------------------------------------------------------------------------
+
+
+def test_pairs_that_the_sampler_missed_are_counted(bench: Bench) -> None:
+    """The cells of a toy take less than a second; the first reading may fall into the first of them."""
+    ended = bench.run("toy", "--rounds", "3", TELEMETRY_INTERVAL="100")
+    assert ended.code == 0, ended.text
+    notes = [line["note"] for line in table(bench.root / "pairs.tsv")]
+    missed = sum("neither side was seen at work" in note for note in notes)
+    assert missed >= 2, notes
+    assert f"in {missed} of 3 pairs neither side was seen at work" in ended.out
+    assert "(next time: --telemetry-interval 1)" in ended.out
+    (end,) = data(bench.root / "status.json")["operators"]
+    assert end["unseen"] == missed
+    off = bench.run("toy", "--rounds", "1", TELEMETRY_INTERVAL="0")
+    assert "seen at work" not in off.out, "who switches it off knows"
+
+
 # --- fewer rows ------------------------------------------------------------------------------------------------------
 
 
