@@ -4,8 +4,7 @@ A script's shell starts its background jobs with SIGINT ignored, and so would be
 processes in here, as a driver does, makes this process the parent of their orphans: in the tests after it, a driver
 that is killed would leave its children to us, who do not wait for them.
 
-No test hangs on time: an example of hypothesis may take as long as a busy machine makes it. Where several processes
-share the tests, files that take long go first, so that none of them works alone on the last one.
+No test hangs on time: an example of hypothesis may take as long as a busy machine makes it.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ import ctypes
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 _PR_SET_CHILD_SUBREAPER = 36
 
-# Slow folders first; what is not named comes last.
-_ORDER = ("real", "e2e", "sessions", "plugins")
+_SLOW = ("real", "e2e")
 
 # The interpreters of builds, in which tests/engine runs, do not have it.
 with contextlib.suppress(ImportError):
@@ -35,10 +34,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put files that take long first, in the processes of pytest-xdist."""
-    if hasattr(config, "workerinput"):
-        folders = {name: place for place, name in enumerate(_ORDER)}
-        items.sort(key=lambda item: folders.get(item.path.parent.name, len(folders)))
+    """In the processes of pytest-xdist: compilers, which keep a processor busy, among what waits; short files last."""
+    if not hasattr(config, "workerinput"):
+        return
+    folders: dict[str, dict[Path, None]] = {}
+    for item in items:
+        folders.setdefault(item.path.parent.name, {})[item.path] = None
+    place = {
+        path: (name not in _SLOW, number / len(paths))
+        for name, paths in folders.items()
+        for number, path in enumerate(paths)
+    }
+    items.sort(key=lambda item: place[item.path])
 
 
 @pytest.fixture(autouse=True)
