@@ -214,10 +214,12 @@ def _identities(summary: Summary) -> Section:
 
 def _facts(identity: Mapping[str, Any]) -> dict[str, str]:
     build = identity.get("build") or {}
-    found = {f"compiler {key}": build.get(key) for key in ("name", "version", "native_sha256", "commit")}
+    found = {
+        f"compiler {key}": build.get(key) for key in ("name", "version", "native_sha256", "python_sha256", "commit")
+    }
     found |= {name: identity.get(name) for name in _IDENTITY}
     found |= {f"switch {name}": "unset" if value is None else value for name, value in _switches(identity)}
-    digests = {"compiler native_sha256", "compiler commit", "suite_commit", "suite_hash"}
+    digests = {"compiler native_sha256", "compiler python_sha256", "compiler commit", "suite_commit", "suite_hash"}
     return {
         name: str(value)[:_DIGEST] if name in digests else str(value)
         for name, value in found.items()
