@@ -184,7 +184,8 @@ def test_no_campaign_and_no_rounds_are_said_so(project: ToyProject) -> None:
         ended = project.run(command)
         assert (ended.code, "no campaign and no repeated rounds in" in ended.err) == (2, True)
         ended = project.run(command, ".")
-        assert (ended.code, "holds neither repeat.json nor campaign.json" in ended.err) == (2, True)
+        said = {"status": "holds neither repeat.json nor campaign.json", "report": "is no run directory"}[command]
+        assert (ended.code, said in ended.err) == (2, True), ended.text
 
 
 def test_without_cards_named_the_one_that_was_screened_on_is_measured_on(project: ToyProject, tmp_path: Path) -> None:
