@@ -178,7 +178,7 @@ def test_words_in_capitals_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_tone_is_calm(page: Path) -> None:
-    assert "!" not in prose(page)
+    assert "!" not in prose(page).replace("![", "[")  # an image is no shout
 
 
 def test_blocks_of_toml_load(tmp_path: Path) -> None:
