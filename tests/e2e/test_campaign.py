@@ -184,7 +184,7 @@ def test_no_campaign_and_no_rounds_are_said_so(project: ToyProject) -> None:
         ended = project.run(command)
         assert (ended.code, "no campaign and no repeated rounds in" in ended.err) == (2, True)
         ended = project.run(command, ".")
-        said = {"status": "holds neither repeat.json nor campaign.json", "report": "it holds no repeat.json, no campaign.json"}[command]
+        said = "holds neither repeat.json nor" if command == "status" else "it holds no repeat.json, no campaign.json"
         assert (ended.code, said in ended.err) == (2, True), ended.text
 
 
