@@ -5,9 +5,9 @@
 
 Writes a campaign as `zlbench campaign` leaves it on a card: every cell with identity, rows, result and telemetry, the
 first pair of each operator with its kernels and their TTGIR, of which three quarters differ. `zlbench report` on it
-runs in a fresh process that notes every file it opens; another fresh process parses those same files and does nothing
-with them: JSON by json.loads, a file or a line, tables split at tabs, IR read. Both are given in seconds of the
-processor, since other programs may be running. Ends with 1 if a target is missed.
+runs in a fresh process, imports included; another fresh process parses the files that a report was seen to open, and
+does nothing with them: JSON by json.loads, a file or a line, tables split at tabs, IR read. Both are given in seconds
+of the processor, since other programs may be running. Ends with 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,15 +35,14 @@ from zlbench.identity import RunIdentity  # noqa: E402
 
 RATIO, MEMORY = 5.0, 1e9
 DTYPES = ("float16", "float32", "bfloat16")
-IR = ("softmax-3.6.0", "softmax-3.9.0")
+IR = ("softmax-3.6.0", "softmax-3.6.0", "softmax-3.6.0", "matmul-3.6.0")
 CHANGED = 4
 """One kernel in so many is the same on both sides."""
 
-REPORT = """\
-import json, os, resource, sys, time
+OPENED = """\
+import json, os, sys
 sys.path[:0] = json.loads(sys.argv[1])
-opened = set()
-root = sys.argv[2]
+opened, root = set(), sys.argv[2]
 def note(event, words):
     if event == "open" and isinstance(words[0], (str, os.PathLike)) and words[1] in ("r", "rb"):
         path = os.fspath(words[0])
@@ -50,15 +50,22 @@ def note(event, words):
             opened.add(path)
 sys.addaudithook(note)
 from zlbench.cli.main import main
-began = time.process_time(), time.monotonic()
 code = main(["report", root])
+print(json.dumps({"code": code, "opened": sorted(opened)}), file=sys.stderr)
+"""
+REPORT = """\
+import json, resource, sys, time
+sys.path[:0] = json.loads(sys.argv[1])
+began = time.process_time(), time.monotonic()
+from zlbench.cli.main import main
+main(["report", sys.argv[2]])
 cpu, wall = time.process_time() - began[0], time.monotonic() - began[1]
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"cpu": cpu, "wall": wall, "peak": peak, "code": code, "opened": sorted(opened)}), file=sys.stderr)
+print(json.dumps({"cpu": cpu, "wall": wall, "peak": peak}), file=sys.stderr)
 """
 PARSE = """\
 import json, sys, time
-paths = json.load(sys.stdin)
+paths = json.load(open(sys.argv[1]))
 began = time.process_time(), time.monotonic()
 for path in paths:
     with open(path, "rb") as stream:
@@ -72,7 +79,8 @@ for path in paths:
                 line.decode().split("\\t")
         else:
             stream.read()
-print(json.dumps({"cpu": time.process_time() - began[0], "wall": time.monotonic() - began[1]}))
+cpu, wall = time.process_time() - began[0], time.monotonic() - began[1]
+print(json.dumps({"cpu": cpu, "wall": wall}), file=sys.stderr)
 """
 
 
@@ -90,7 +98,7 @@ def make_campaign(root: Path, *, ops: int, rows: int, rounds: int) -> None:
     texts = [(ROOT / "tests/unit/data/ttgir" / f"{name}.ttgir").read_text() for name in IR]
     for index, (name, kind) in enumerate(names):
         folder = root / "rounds" / name
-        write_kernels(folder, name, texts, same=kind == "control" or index % CHANGED == 0)
+        write_kernels(folder, name, texts[index % len(texts)], same=kind == "control" or index % CHANGED == 0)
         effect = 0.0 if kind == "control" else random.Random(name).choice((0.0, 0.0, 0.02, -0.03))
         for number in range(1, rounds + 1):
             for side in "AB" if number % 2 else "BA":
@@ -152,7 +160,7 @@ def row_line(op: str, index: int, side: str, number: int, effect: float) -> str:
     return json.dumps(row, separators=(",", ":")) + "\n"
 
 
-def write_kernels(folder: Path, op: str, texts: list[str], *, same: bool) -> None:
+def write_kernels(folder: Path, op: str, text: str, *, same: bool) -> None:
     """Two kernels on both sides of the first pair, with TTGIR and costs."""
     for side in "AB":
         cell = folder / f"r1_{side}"
@@ -160,8 +168,8 @@ def write_kernels(folder: Path, op: str, texts: list[str], *, same: bool) -> Non
         lines, costs = [], {}
         for number in range(2):
             kernel = f"{op}_kernel-{number:016x}"
-            text = texts[0 if side == "A" or same else 1].replace("softmax", f"{op}_{number}")
-            (cell / "kernels" / f"{kernel}.ttgir").write_text(text)
+            changed = text if side == "A" or same else re.sub("( *)tt.return", r"\1gpu.barrier\n\1tt.return", text)
+            (cell / "kernels" / f"{kernel}.ttgir").write_text(changed.replace("_kernel", f"_{op}_{number}_kernel"))
             code = f"{op} {number} {'A' if same else side}".encode().hex()[:64]
             lines.append(json.dumps({
                 "kernel": kernel, "name": f"{op}_kernel", "module": f"flag_gems.ops.{op}", "constexprs": {"BLOCK": 512},
@@ -188,21 +196,22 @@ def write_json(path: Path, data: Any) -> None:
     path.write_text(json.dumps(data, indent=1) + "\n")
 
 
-def measure(root: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run the report, then parse what it has opened; each in a fresh process, the second with warm files."""
-    ran = subprocess.run(
-        [sys.executable, "-c", REPORT, json.dumps(PATHS), str(root)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True, check=True,
-    )  # fmt: skip
-    report: dict[str, Any] = json.loads(ran.stderr.splitlines()[-1])
-    if report["code"]:
-        raise SystemExit(ran.stderr)
-    written = {"report.md", "rows.csv"}
-    opened = [path for path in report["opened"] if Path(path).name not in written and Path(path).is_file()]
-    parsed = subprocess.run(
-        [sys.executable, "-c", PARSE], input=json.dumps(opened), stdout=subprocess.PIPE, text=True, check=True
+def files_of(root: Path) -> list[str]:
+    """What a report opens of a campaign; those of its own that lie there already are not read."""
+    ended = ran(OPENED, json.dumps(PATHS), str(root))
+    if ended["code"]:
+        raise SystemExit(f"the report ended with {ended['code']}")
+    written = {path.name for path in root.iterdir() if path.name.startswith(("report.", "rows."))}
+    return [path for path in ended["opened"] if Path(path).name not in written and Path(path).is_file()]
+
+
+def ran(code: str, *words: str) -> dict[str, Any]:
+    """Run a program; what it says of itself is the last line on standard error."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True
     )
-    return report, json.loads(parsed.stdout)
+    found: dict[str, Any] = json.loads(done.stderr.splitlines()[-1])
+    return found
 
 
 def main() -> int:
@@ -210,21 +219,27 @@ def main() -> int:
     parser.add_argument("--ops", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument(
+        "--times", type=int, default=3, help="each is run so often, in turn; the fastest of each counts"
+    )
     parser.add_argument("--keep", type=Path, help="write the campaign here; used as it is if it is there")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="zlbench-report-") as folder:
         root = (given.keep or Path(folder)).resolve() / "campaign_20261129-101010"
         if not root.is_dir():
             make_campaign(root, ops=given.ops, rows=given.rows, rounds=given.rounds)
-        report, plain = measure(root)
+        opened = files_of(root)
+        listed = Path(folder) / "files.json"
+        listed.write_text(json.dumps(opened))
+        tries = [(ran(REPORT, json.dumps(PATHS), str(root)), ran(PARSE, str(listed))) for _ in range(given.times)]
+        report, plain = (min((one[index] for one in tries), key=lambda found: found["cpu"]) for index in (0, 1))
         size = sum(path.stat().st_size for path in root.iterdir() if path.is_file())
     ratio = report["cpu"] / plain["cpu"]
     print(
-        f"{given.ops} operators × {given.rows} rows × {given.rounds} rounds, both sides; "
-        f"{len(report['opened'])} files are read"
+        f"{given.ops} operators × {given.rows} rows × {given.rounds} rounds, both sides; {len(opened)} files are read"
     )
     print(f"plain parsing  {plain['cpu']:7.2f} s of the processor, {plain['wall']:7.2f} s")
-    print(f"report         {report['cpu']:7.2f} s of the processor, {report['wall']:7.2f} s, exit {report['code']}")
+    print(f"report         {report['cpu']:7.2f} s of the processor, {report['wall']:7.2f} s")
     print(f"ratio          {ratio:7.2f}   target {RATIO:g}")
     print(f"peak memory    {report['peak'] / 1e6:7.0f} MB   target {MEMORY / 1e6:g}; files written {size / 1e6:.1f} MB")
     return int(ratio > RATIO or report["peak"] > MEMORY)

@@ -163,8 +163,8 @@ class CellOutcome:
     def from_json(cls, data: Mapping[str, Any]) -> CellOutcome:
         """Rebuild from `to_json`, ignoring keys that a later version added."""
         values = {key: value for key, value in data.items() if key in _OUTCOME}
-        markers = tuple(values.get("markers") or ())
-        return cls(**{**values, "state": CellState(values["state"]), "markers": markers})
+        values |= {"state": CellState(values["state"]), "markers": tuple(values.get("markers") or ())}
+        return cls(**values)
 
 
 _OUTCOME = frozenset(field.name for field in fields(CellOutcome))

@@ -89,6 +89,8 @@ _HEAD = ("schema_version", "op", "side")
 _NOT_WRITTEN = ("caliber", "missing", "problems")
 _FACTS = tuple(item.name for item in fields(RunIdentity) if item.name not in (*_HEAD, *_NOT_WRITTEN))
 
+_KNOWN = frozenset({*_HEAD, *FIELDS, *_FACTS})
+
 
 def read_identity(run_dir: Path) -> RunIdentity | None:
     """Read a run's identity; None where there is none or it is no JSON object."""
@@ -107,9 +109,8 @@ def parse_identity(text: str) -> RunIdentity | None:
         return None
     if not isinstance(data, dict):
         return None
-    known = {*_HEAD, *FIELDS, *_FACTS}
-    missing = frozenset(known - set(data) - {"schema_version"})
-    problems = [f"unknown key {key}" for key in sorted(set(data) - known)]
+    missing = _KNOWN - data.keys() - {"schema_version"}
+    problems = [f"unknown key {key}" for key in sorted(data.keys() - _KNOWN)]
     problems += [f"missing key {key}" for key in sorted(missing)]
     version = data.get("schema_version")
     if version != SCHEMA_VERSION:

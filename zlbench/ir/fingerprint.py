@@ -122,6 +122,15 @@ def _fingerprint_file(path: Path, stamps: tuple[str, ...]) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise IrError(f"cannot read {path}: {error.strerror}") from error
+    return digest(normalised(data, path, stamps))
+
+
+def normalised(data: bytes, path: Path, stamps: Sequence[str]) -> str:
+    """The normalised text of a whole file; what is no UTF-8 is kept by surrogates.
+
+    Raises:
+        IrError: it is cut off, or no IR; the error names `path`.
+    """
     try:
         text = normalise(data.decode("utf-8", "surrogateescape"), stamps)
     except IrError as error:
@@ -129,6 +138,11 @@ def _fingerprint_file(path: Path, stamps: tuple[str, ...]) -> str:
     # Every module is printed with its closing brace in the first column.
     if "module" not in text or not text.endswith(("\n}\n", "\n#-}\n")):
         raise IrError(f"{path}: cut off, or not IR (no closed module)", hint=_HINT)
+    return text
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a normalised text."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 

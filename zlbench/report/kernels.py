@@ -12,9 +12,8 @@ from pathlib import Path
 
 from zlbench.ir.diff import unified_diff
 from zlbench.ir.errors import IrError
-from zlbench.ir.fingerprint import fingerprint_files
+from zlbench.ir.fingerprint import digest, normalised
 from zlbench.ir.histogram import histogram, histogram_diff
-from zlbench.ir.normalise import normalise
 from zlbench.report.kernel_cells import KernelSide, kernel_dirs, whole_number
 from zlbench.report.model import KernelCosts, KernelPair
 
@@ -88,13 +87,13 @@ class _Compared:
         left, right = (path.read_bytes() for path in paths)
         if left == right:
             return replace(pair, ir=SAME)
-        prints = fingerprint_files(paths, self.stamps, workers=1)
-        hashes = [prints[path] for path in paths]
+        texts = [normalised(data, path, self.stamps) for data, path in zip((left, right), paths, strict=True)]
+        hashes = [digest(text) for text in texts]
         pair = replace(pair, a=replace(a, ttgir=hashes[0]), b=replace(b, ttgir=hashes[1]))
         if hashes[0] == hashes[1]:
             return replace(pair, ir=SAME)
         # What is no UTF-8 could not be written into a report.
-        texts = [normalise(text.decode(errors="replace"), self.stamps) for text in (left, right)]
+        texts = [text.encode("utf-8", "surrogateescape").decode(errors="replace") for text in texts]
         counts = histogram_diff(*map(histogram, texts))
         diff = unified_diff(texts[0], texts[1], stamps=self.stamps).splitlines(keepends=True) if self.diffs else []
         return replace(

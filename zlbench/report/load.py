@@ -16,9 +16,10 @@ from zlbench.errors import UsageError
 from zlbench.report.model import Header, Measured, OpReadings
 from zlbench.report.pair import read_pairs
 from zlbench.report.predecessor import read_predecessor, recognise
-from zlbench.report.read import REPEAT, RoundsRead, header_of, looks_of, planned_rounds, read_rounds, with_kernels
+from zlbench.report.read import REPEAT, RoundsRead, header_of, looks_of, planned_rounds, read_rounds
 from zlbench.report.reproduce import commands_of
 from zlbench.report.sightings import read_sightings
+from zlbench.report.what_ran import with_kernels
 from zlbench.run_pairs import RunPair, is_run, pair_of_screen, pairs_of_screen, two_runs
 from zlbench.screen.candidates import read_candidates
 from zlbench.text import plural
@@ -147,11 +148,11 @@ def _rounds(source: Source, *, allow: bool, details: bool) -> Measured:
 
 
 def _measured(
-    read: RoundsRead, ops: tuple[OpReadings, ...], header: Header, rounds: Path | None = None, *, progress: str = ""
+    read: RoundsRead, ops: Sequence[OpReadings], header: Header, rounds: Path | None = None, *, progress: str = ""
 ) -> Measured:
     cells, telemetry = read_sightings(rounds, read.plan) if rounds is not None else ((), ())
     return Measured(
-        header=header, ops=ops, planned=planned_rounds(read.plan), progress=progress, reason=read.reason,
+        header=header, ops=tuple(ops), planned=planned_rounds(read.plan), progress=progress, reason=read.reason,
         sides=read.sides, looks=looks_of(read.plan), cells=cells, telemetry=telemetry,
         notes=tuple(map(str, read.plan.get("notes") or ())),
     )  # fmt: skip

@@ -101,13 +101,18 @@ def json_text(value: Any, *, depth: int) -> str:
     return "".join(_lines(value, depth, 0)) + "\n"
 
 
+def _has_parts(value: Any) -> bool:
+    """Whether it is worth lines of its own: an object, or a list of such; not a few words."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict | list) for item in value))
+
+
 # `json.dumps` makes an encoder anew for every call that is not of the plainest kind.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def _lines(value: Any, depth: int, level: int) -> Iterator[str]:
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if level == depth or not any(isinstance(item, dict | list) for item in items):
+    if level == depth or not any(map(_has_parts, items)):
         yield _encode(value)
         return
     opened, closed = "{}" if isinstance(value, dict) else "[]"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from zlbench import guard, store
 from zlbench.axis import Axis
 from zlbench.identity import FILE_NAME, RunIdentity
-from zlbench.judge import Verdict
 from zlbench.report.cell import Cell, CellReader
 from zlbench.report.collect import Collected
-from zlbench.report.kernels import kernel_dirs, kernel_pairs
-from zlbench.report.model import Header, KernelPair, Metric, OpReadings
+from zlbench.report.kernels import kernel_dirs
+from zlbench.report.model import Header, Metric, OpReadings
 from zlbench.report.tables import Tables
 from zlbench.rounds.order import sides_of
 from zlbench.rounds.plan import Schedule
@@ -73,26 +72,6 @@ def read_rounds(root: Path, axis: Axis | None, *, allow: bool = False) -> Rounds
         sides=reading.sides,
         places=reading.places,
     )
-
-
-def with_kernels(read: RoundsRead, stamps: Sequence[str] = ()) -> tuple[OpReadings, ...]:
-    """The operators with what ran in them, costs and IR of both sides: many files, of which no verdict needs any.
-
-    Args:
-        stamps: patterns of attributes that the change itself writes into the IR.
-    """
-    return tuple(replace(op, kernels=_kernels(read.places.get(op.directory, ()), op, stamps)) for op in read.ops)
-
-
-def _kernels(places: Iterable[tuple[Path, Path]], op: OpReadings, stamps: Sequence[str]) -> tuple[KernelPair, ...]:
-    """Kernels of an operator; one that several shards launched is one, with the rows of all."""
-    found: dict[str, KernelPair] = {}
-    for a, b in places:
-        for kernel in kernel_pairs(a, b, stamps=stamps, judged_equal=op.verdict == Verdict.NO_IR_DIFF.value):
-            known = found.get(kernel.id)
-            rows = (*(known.rows if known is not None else ()), *kernel.rows)
-            found[kernel.id] = replace(known or kernel, rows=tuple(dict.fromkeys(rows)))
-    return tuple(found.values())
 
 
 @dataclass(kw_only=True)
@@ -193,12 +172,14 @@ def _usable(into: Collected, number: int, pair: tuple[Cell, Cell], tables: Table
 
 
 def _a_first(a: Cell, b: Cell, number: int, tables: Tables, names: tuple[str, str]) -> bool:
-    """Whether side A came first: by when the cells started, else by how they ended, else as the plan has it."""
+    """Whether side A came first: as the plan has it where the table of cells agrees, else by when the cells started."""
+    planned, ended = sides_of(number)[0], tables.first(names, number)
+    if ended == planned:
+        return planned == "A"
     started = (a.started, b.started)
-    if None not in started and started[0] != started[1]:
-        return bool(started[0] < started[1])  # type: ignore[operator]
-    ended = tables.first(names, number)
-    return (ended or sides_of(number)[0]) == "A"
+    if started[0] is not None and started[1] is not None and started[0] != started[1]:
+        return started[0] < started[1]
+    return (ended or planned) == "A"
 
 
 def looks_of(plan: Mapping[str, Any]) -> tuple[tuple[int, float], ...]:
