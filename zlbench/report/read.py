@@ -192,12 +192,16 @@ def looks_of(plan: Mapping[str, Any]) -> tuple[tuple[int, float], ...]:
 
 
 def planned_rounds(plan: Mapping[str, Any]) -> str:
-    """``6 rounds``, ``up to 16 rounds``."""
+    """``6 rounds``, ``8 rounds (raised from 6)``, ``up to 16 rounds``."""
     rounds = plan.get("rounds") or {}
     if isinstance(rounds, Mapping) and rounds.get("looks"):
         return f"up to {rounds['looks'][-1]} rounds"
     number = rounds.get("fixed") if isinstance(rounds, Mapping) else rounds
-    return f"{number} round{'s' if number != 1 else ''}" if number else "an unknown number of rounds"
+    if not number:
+        return "an unknown number of rounds"
+    before = rounds.get("extended") if isinstance(rounds, Mapping) else None
+    raised = f" (raised from {', '.join(map(str, before))})" if before else ""
+    return f"{plural(number, 'round')}{raised}"
 
 
 def header_of(read: RoundsRead, *, title: str, warnings: Sequence[str], screen: Sequence[str]) -> Header:
