@@ -54,6 +54,7 @@ def test_finished_rounds_go_on_to_a_higher_number(bench: Bench) -> None:
     assert data(root / "repeat.json")["rounds"] == {"fixed": 4, "extended": [2]}
     assert (state(root)["done"], state(root)["total"]) == (8, 8)
     assert looks(bench, root) == [(2, 0.5), (4, 0.5)]
+    assert "4 rounds (raised from 2)" in bench.project.run("report", str(root)).out
     # The number is the plan's from now on: going on needs no word, and says nothing again.
     again = bench.run("--resume", str(root), "--rounds", "4")
     assert (again.code, "another look" in again.err) == (0, False), again.text

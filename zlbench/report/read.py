@@ -18,6 +18,7 @@ from zlbench.report.model import Header, Metric, OpReadings
 from zlbench.report.tables import Tables
 from zlbench.rounds.order import sides_of
 from zlbench.rounds.plan import Schedule
+from zlbench.text import plural
 
 REPEAT = "repeat.json"
 FIRST_PAIR, SETTLED, ITEMS = "first_pair.json", "settled.json", "items.json"
