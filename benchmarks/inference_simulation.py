@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from scipy import stats
@@ -29,7 +30,7 @@ from scipy import stats
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from zlbench.inference import infer  # noqa: E402
+from zlbench.inference import infer, moderate  # noqa: E402
 from zlbench.inference.floor import floors, free_pairs  # noqa: E402
 from zlbench.inference.series import Series, make_series  # noqa: E402
 from zlbench.inference.types import Inference, Pair, RowResult, Sample, Settings, Verdict  # noqa: E402
@@ -495,22 +496,25 @@ def _gated(result: RowResult, floor: float) -> int:
 
 def few_section(arguments: argparse.Namespace) -> None:
     """Few rows without an effect, and no controls: is what they share worth it."""
-    print("Rows without an effect in small campaigns: share with p <= 5 % / 0.5 %, 4 rounds; by number of rows")
+    print("Rows without an effect, 4 rounds: share with p <= 5 % / 0.5 %; by number of rows")
     sizes = (1, 5, 19, 20, 50, 400)
-    print(f"{'sd of ln sd between rows':30}" + "".join(f"{size:>14}" for size in sizes))
-    schedule = Schedule(looks=(4,))
-    for spread in (0.0, 0.25, 0.5, 1.0):
-        line = f"{spread:<30}"
-        for size in sizes:
-            world = replace(ALONE, rows=size, sd_spread=spread, drifting=0.0)
-            ps: list[float] = []
-            for number in range(max(1, arguments.rows // size)):
-                drawn = draw(world, 4, np.random.default_rng([arguments.seed, number, size]))
-                found = infer(measured(drawn, schedule).samples, settings_of(schedule))
-                ps += [result.p for result in found.rows.values() if result.p is not None]
-            line += f"{_share(ps, 0.05):7.1f} /{_share(ps, 0.005):5.2f}"
-        print(line)
+    for fewest in (moderate.FEWEST_ROWS, 2):
+        print(f"{f'{fewest} rows may share; sd of ln sd':32}" + "".join(f"{size:>14}" for size in sizes))
+        with mock.patch.object(moderate, "FEWEST_ROWS", fewest):
+            for spread in (0.0, 0.25, 0.5, 1.0):
+                shares = [_few(replace(ALONE, rows=size, sd_spread=spread, drifting=0.0), arguments) for size in sizes]
+                print(f"{spread:<32}" + "".join(shares))
     print()
+
+
+def _few(world: World, arguments: argparse.Namespace) -> str:
+    ps: list[float] = []
+    schedule = Schedule(looks=(4,))
+    for number in range(max(1, arguments.rows // world.rows)):
+        drawn = draw(world, 4, np.random.default_rng([arguments.seed, number, world.rows]))
+        found = infer(measured(drawn, schedule).samples, settings_of(schedule))
+        ps += [result.p for result in found.rows.values() if result.p is not None]
+    return f"{_share(ps, 0.05):7.1f} /{_share(ps, 0.005):5.2f}"
 
 
 def _share(ps: Sequence[float], bound: float) -> float:

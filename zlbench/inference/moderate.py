@@ -4,7 +4,7 @@ Source: G. K. Smyth, Linear models and empirical Bayes methods (2004), section 6
 variance that the two parameters of the prior explain. Three additions. Where rows are no more unlike than chance makes
 them, the prior is their pooled variance, and no row gets more degrees of freedom than all rows have together (both as
 in its author's later software). And fewer than 20 rows share nothing: the prior would itself be guesswork, and a row
-whose noise it underestimates a false claim (of rows without a difference, 4 rounds: 1.3 % have p < 0.5 % where 5 rows
+whose noise it underestimates a false claim (of rows without a difference, 4 rounds: 1.1 % have p < 0.5 % where 5 rows
 share, 0.8 % where 20 do, 0.5 % where 400 do).
 """
 
