@@ -122,3 +122,19 @@ def test_a_file_cut_anywhere_gives_its_whole_lines(
     path = tmp_path_factory.getbasetemp() / "cut.jsonl"
     path.write_bytes(whole[:cut])
     assert read_json_lines(path) == records[: whole[:cut].count(b"\n")]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [b'{"a": 1}', b'{"b": "\xc3\xa9"}', b"[1]", b"7", b"", b'{"a":', b"1}", b'{"a": 1},{"b": 2}', b"\xff"]
+        )
+    )
+)
+def test_lines_are_read_one_by_one_whatever_they_would_be_together(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "rows.jsonl"
+    path.write_bytes(b"".join(line + b"\n" for line in lines) + b'{"torn": 1}')
+    good = {b'{"a": 1}': {"a": 1}, b'{"b": "\xc3\xa9"}': {"b": "é"}}
+    assert read_json_lines(path) == [good[line] for line in lines if line in good]

@@ -49,7 +49,8 @@ def line_of(summary: Summary, label: str) -> list[str]:
         pytest.param(Verdict.NOT_DETECTABLE, 0.2, {"mde": hand.ln(1.8)}, "~", "undetected, MDE 1.8 %", id="undetected"),
         pytest.param(Verdict.INCONCLUSIVE, 2, {"mde": hand.ln(3.1)}, "~", "inconclusive, MDE 3.1 %", id="inconclusive"),
         pytest.param(Verdict.INCONCLUSIVE, 2, {"mde": 1e9}, "~", "inconclusive, MDE over 1000 %", id="no limit"),
-        pytest.param(Verdict.INVALID, 2, {"why": Why.FEW_PAIRS}, "-", "invalid: few pairs", id="invalid"),
+        pytest.param(Verdict.INVALID, 2, {"why": Why.FEW_PAIRS}, "(+2.00)", "invalid: few pairs", id="few pairs"),
+        pytest.param(Verdict.INVALID, 2, {"why": Why.ORDER_CONFOUNDED}, "-", "invalid: order", id="order"),
     ],
 )
 def test_a_row_is_said_with_its_figure(

@@ -61,9 +61,14 @@ class Source:
         names = [self.root.name]
         if self.kind is Kind.PAIRS and len(self.pairs) == 1:
             (pair,) = self.pairs
-            inside = pair.a.parent == pair.b.parent
-            names = [pair.a.parent.name] if inside and pair.a.name == "A" else [pair.a.name, pair.b.name]
+            together = pair.a.parent == pair.b.parent and pair.a.name == "A"
+            names = [pair.a.parent.name] if together else [_run_name(path) for path in (pair.a, pair.b)]
         return f"report of {' and '.join(names)}"
+
+
+def _run_name(path: Path) -> str:
+    """A run's directory; one of a screen is called by its side alone, which says nothing."""
+    return f"{path.parent.name}/{path.name}" if path.name in ("A", "B") else path.name
 
 
 def rounds_of(root: Path) -> Path:

@@ -101,8 +101,13 @@ def signs(row: RowSummary) -> str:
 
 
 def estimate(row: RowSummary) -> str:
-    """What changed; ``~`` where nothing was found, ``-`` where nothing may be said."""
+    """What changed; ``~`` where nothing was found, ``-`` where nothing may be said.
+
+    In brackets what too few rounds show, so that one pair can be read: nobody claims it.
+    """
     found = standing(row)
+    if row.result is not None and found is Standing.INVALID and row.result.why is Why.FEW_PAIRS:
+        return "-" if row.result.estimate is None else f"({change(row.result.estimate)})"
     if row.result is None or found not in (*CHANGED, *ALIKE):
         return "-"
     return change(row.result.estimate) if found in CHANGED else "~"
@@ -199,8 +204,10 @@ def meaning(summary: Summary) -> str:
     if inference is None:
         return "noise: standard deviation of one side over rounds, in %"
     less = ", less what the controls show" if inference.calibration.used else ""
+    shown = (estimate(row) for op in (*summary.subjects, *summary.controls) for row in op.rows)
+    few = "; in brackets: seen in too few rounds, and not claimed" if any(text[0] == "(" for text in shown) else ""
     return (
-        f"columns, in %: change of the geometric mean of B/A over rounds{less} (~: none found); its "
+        f"columns, in %: change of the geometric mean of B/A over rounds{less} (~: none found{few}); its "
         f"{100 * (1 - inference.settings.alpha):g} % interval; noise: standard deviation of one side over rounds. "
         "signs: rounds with the sign of the change, of all valid ones. MDE: smallest difference that would be seen"
     )
