@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import old_runs
 from fakes.report_roots import write_pair, write_pairs_tsv, write_plan
 from fakes.run_dirs import CALIBER, direct, failed, row, write_run
 
@@ -409,6 +410,18 @@ def test_what_cannot_be_meant(tmp_path: Path, report: Report, words: tuple[str, 
     assert (ended.code, ended.folder) == (2, None)
     assert said in ended.err
     assert len(ended.err.splitlines()) > 1  # and what to do instead
+
+
+def test_what_the_predecessor_left_is_read_by_the_same_command(tmp_path: Path, report: Report) -> None:
+    old = {f"{number}x64": (0.01 * number, 0.0102 * number) for number in range(1, 4)}
+    old_runs.write_rounds(tmp_path / "old", "toy", rounds=ROUNDS, rows=old)
+    before = sorted(tmp_path.joinpath("old").rglob("*"))
+    ended = report("old")
+    assert ended.code == 0
+    assert [item["n"] for item in ended.rows.values()] == [ROUNDS] * 3
+    assert ended.folder is not None
+    assert ended.folder.parent == tmp_path / "runs"
+    assert sorted(tmp_path.joinpath("old").rglob("*")) == before
 
 
 # --- rounds ----------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -132,10 +132,7 @@ class Collected:
             fallbacks=tuple((word, self.fallbacks[word]) for word in FALLBACKS if self.fallbacks[word]),
             notes=tuple(self.notes), verdict=self.verdict, machine_code=self.machine_code, missing=self.missing,
             nothing=self.nothing if empty else "", nothing_note=self.nothing_note if empty else "",
-            markers=tuple(
-                (word, text if len(sides) > 1 else f"side={''.join(sides)} {text}".rstrip())
-                for (word, text), sides in self._said.items()
-            ),
+            markers=tuple((word, _with_side(text, sides)) for (word, text), sides in self._said.items()),
         )  # fmt: skip
 
     def _row(self, row: Row, unit: str) -> _Row:
@@ -154,6 +151,11 @@ class Collected:
             self._row(lost.row, unit).left_out.append(
                 LeftOut(round=number, reason=lost.reason, note=note[:300], lost=True)
             )
+
+
+def _with_side(text: str, sides: Collection[str]) -> str:
+    """What a cell said; with its side where the other never said it, and the words do not tell."""
+    return text if len(sides) > 1 or text.startswith("side=") else f"side={''.join(sides)} {text}".rstrip()
 
 
 def _text(row: Row) -> str:

@@ -21,7 +21,7 @@ from zlbench.rounds.plan import Schedule
 from zlbench.text import plural
 
 REPEAT = "repeat.json"
-FIRST_PAIR, SETTLED, ITEMS = "first_pair.json", "settled.json", "items.json"
+FIRST_PAIR, SETTLED = "first_pair.json", "settled.json"
 _CELL = re.compile(r"r(\d+)_([AB])")
 
 
