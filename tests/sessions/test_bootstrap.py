@@ -84,7 +84,7 @@ def test_a_pip_that_fails_leaves_nothing_that_looks_complete(
 ) -> None:
     monkeypatch.setenv("PIP_STATUS", "1")
     assert bootstrap.ready(root) is None
-    assert "pip could not install nox" in capsys.readouterr().err
+    assert "pip could not install" in capsys.readouterr().err
     assert bootstrap.main(root, []) == 3
     monkeypatch.setenv("PIP_STATUS", "0")
     assert bootstrap.ready(root) is not None
