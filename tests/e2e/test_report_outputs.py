@@ -12,7 +12,7 @@ import pytest
 from fakes.report_roots import write_pair, write_plan
 
 from zlbench.cli.main import main
-from zlbench.report.data import schema
+from zlbench.report.exports.data import schema
 from zlbench.report.outputs import EXPORTS
 from zlbench.settings.parsers import several_of
 from zlbench.settings.table import BY_NAME

@@ -14,8 +14,8 @@ from fakes.browser import CHROMIUM, Page, browser
 from fakes.measured import EVIL, campaign, kernel
 
 from zlbench.inference.types import Verdict
-from zlbench.report import wording
 from zlbench.report.page import to_html
+from zlbench.report.prose import wording
 from zlbench.report.summary import Summary, summarise
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine (Debian: chromium)")

@@ -13,12 +13,12 @@ from fakes.report_roots import write_pair, write_pairs_tsv, write_plan
 from fakes.run_dirs import row, write_run
 
 from zlbench.cells import CellState
-from zlbench.report.markdown import to_markdown
+from zlbench.report.exports.rows_csv import COLUMNS, to_csv
 from zlbench.report.model import Header, Measured, Metric, OpReadings, Reading, RowReadings
-from zlbench.report.read import header_of, planned_rounds, read_rounds
-from zlbench.report.rows_csv import COLUMNS, to_csv
+from zlbench.report.prose.markdown import to_markdown
+from zlbench.report.prose.text import to_text
+from zlbench.report.reading.read import header_of, planned_rounds, read_rounds
 from zlbench.report.summary import NO_CLAIM, Summary, row_summary, summarise
-from zlbench.report.text import to_text
 
 
 def readings(*pairs: tuple[float, float]) -> tuple[Reading, ...]:

@@ -12,8 +12,8 @@ from fakes.measured import EVIL, campaign, op, row
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zlbench.report.exports.rows_csv import COLUMNS, to_csv
 from zlbench.report.model import Header, Measured, Metric
-from zlbench.report.rows_csv import COLUMNS, to_csv
 from zlbench.report.summary import Summary, summarise
 
 OLD = [

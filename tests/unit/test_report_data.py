@@ -13,7 +13,7 @@ import pytest
 from fakes.every_verdict import compiled, judged, nothing
 from fakes.measured import EVIL, campaign
 
-from zlbench.report.data import SCHEMA_VERSION, schema, to_data, to_json
+from zlbench.report.exports.data import SCHEMA_VERSION, schema, to_data, to_json
 from zlbench.report.model import Measured
 from zlbench.report.summary import Summary, summarise
 

@@ -12,7 +12,7 @@ from fakes.measured import EVIL, campaign, op, row
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from zlbench.report.go_bench import benchmark_name, to_go
+from zlbench.report.exports.go_bench import benchmark_name, to_go
 from zlbench.report.model import Header, Measured, Metric, RowReadings
 from zlbench.report.summary import summarise
 

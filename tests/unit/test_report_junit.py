@@ -12,7 +12,7 @@ from fakes.measured import EVIL, op, row
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from zlbench.report.junit import to_junit
+from zlbench.report.exports.junit import to_junit
 from zlbench.report.model import Header, Measured, Metric
 from zlbench.report.summary import Summary, summarise
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from zlbench import layout, store
-from zlbench.report import kernels
-from zlbench.report.kernels import kernel_dirs, kernel_pairs
 from zlbench.report.model import KernelPair
+from zlbench.report.reading import kernels
+from zlbench.report.reading.kernels import kernel_dirs, kernel_pairs
 
 DATA = Path(__file__).parent / "data" / "ttgir"
 SOFTMAX, OTHER_PATH, RELEASE = "softmax-3.6.0", "softmax-3.6.0-otherpath", "softmax-3.9.0"

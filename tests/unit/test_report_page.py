@@ -21,7 +21,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zlbench.inference.types import Calibration, Settings, Verdict
-from zlbench.report import wording
 from zlbench.report.model import (
     CellSighting,
     Header,
@@ -43,6 +42,7 @@ from zlbench.report.page.numbers import column, figures, percent, rows_of
 from zlbench.report.page.sightings import MOST_POINTS, timeline
 from zlbench.report.page.strips import Scale
 from zlbench.report.page.terms import explained
+from zlbench.report.prose import wording
 from zlbench.report.standing import Standing
 from zlbench.report.summary import Summary, summarise
 

@@ -14,7 +14,7 @@ from fakes.run_dirs import write_run as write_our_run
 
 from zlbench.errors import NotComparableError, UsageError
 from zlbench.report.model import Measured, OpReadings, RowReadings
-from zlbench.report.predecessor import read_predecessor, recognise
+from zlbench.report.predecessor.read import read_predecessor, recognise
 from zlbench.report.summary import summarise
 
 NO_GRAPH, REPLAYED = "BENCHMARK_DIRECT_NO_CUDAGRAPH", "AUTOTUNE_REPLAY_FALLBACK"

@@ -13,7 +13,7 @@ from fakes.measured import campaign
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zlbench.report.pytest_benchmark import stats_of, to_pytest_benchmark
+from zlbench.report.exports.pytest_benchmark import stats_of, to_pytest_benchmark
 from zlbench.report.summary import Summary
 
 FILE = {"machine_info", "commit_info", "benchmarks", "datetime", "version"}

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from zlbench import store
 from zlbench.cells import CellState
 from zlbench.inference.types import Why
-from zlbench.report.load import Kind, load, source_of
 from zlbench.report.model import LeftOut, Measured, OpReadings, Reading, RowReadings
+from zlbench.report.reading.load import Kind, load, source_of
+from zlbench.report.reading.tables import Tables
 from zlbench.report.samples import resolution, samples_of, settings_of, why_no_headline
-from zlbench.report.tables import Tables
 
 
 def root(folder: Path, *, rounds: int = 2, metric: str = "latency_ms") -> Path:

@@ -14,10 +14,10 @@ from fakes.measured import EVIL, campaign, cells, identity, kernel, op, row
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zlbench.report.exports.rows_csv import to_csv
 from zlbench.report.model import Header, LeftOut, Measured, Metric
-from zlbench.report.receipt_tables import conversions
-from zlbench.report.receipts import receipts
-from zlbench.report.rows_csv import to_csv
+from zlbench.report.receipts.bundle import receipts
+from zlbench.report.receipts.tables import conversions
 from zlbench.report.summary import Summary, summarise
 
 FILES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from zlbench.report.reproduce import commands_of
+from zlbench.report.reading.reproduce import commands_of
 
 
 def setting(words: list[str] | None, source: str = "command line") -> dict[str, Any]:

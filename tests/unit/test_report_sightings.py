@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from zlbench import store
 from zlbench.cells import CellOutcome, CellState
 from zlbench.report.model import CellSighting
-from zlbench.report.sightings import points, read_sightings, thinned
+from zlbench.report.reading.sightings import points, read_sightings, thinned
 from zlbench.telemetry.lines import HEADER, Foreign, Reading, written
 from zlbench.telemetry.read import Summary
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zlbench.errors import UsageError
-from zlbench.report.upstream_table import NO_GRAPH, REPLAY_FALLBACK, RunLog, Table, TableRow, parse_log
+from zlbench.report.predecessor.upstream_table import NO_GRAPH, REPLAY_FALLBACK, RunLog, Table, TableRow, parse_log
 
 MORE = (("TFLOPS",), ("Torch GBPS ", "Gems GBPS "), ("TFLOPS", "Torch GBPS ", "Gems GBPS "))
 

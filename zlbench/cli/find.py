@@ -8,8 +8,8 @@ from zlbench import store
 from zlbench.campaign.record import CAMPAIGN, SCREEN
 from zlbench.cli.app import App
 from zlbench.errors import UsageError
-from zlbench.report.load import is_rounds
-from zlbench.report.read import REPEAT
+from zlbench.report.reading.load import is_rounds
+from zlbench.report.reading.read import REPEAT
 
 _ROUNDS = "Give the directory of a campaign (runs/campaign_…) or of repeated rounds (runs/repeat_…)."
 

@@ -13,13 +13,14 @@ from zlbench.cli.app import App
 from zlbench.cli.find import find_rounds
 from zlbench.cli.main import finish
 from zlbench.errors import ExitCode, NotComparableError, NothingMeasuredError
-from zlbench.report import gate, github
-from zlbench.report.data import to_data
+from zlbench.report import gate
 from zlbench.report.ending import exit_code, nothing_lines
-from zlbench.report.load import Kind, Source, load, source_of
+from zlbench.report.exports.data import to_data
 from zlbench.report.outputs import REPORT, Asked, Told, write
+from zlbench.report.prose import github
+from zlbench.report.prose.text import to_text
+from zlbench.report.reading.load import Kind, Source, load, source_of
 from zlbench.report.summary import summarise
-from zlbench.report.text import to_text
 from zlbench.settings import SourceKind
 from zlbench.text import relative
 

@@ -14,9 +14,9 @@ from zlbench.cli.app import App
 from zlbench.cli.find import find_rounds
 from zlbench.errors import ExitCode
 from zlbench.lane_state import LaneState, Phase
-from zlbench.report.load import rounds_of
 from zlbench.report.model import Metric
-from zlbench.report.read import REPEAT
+from zlbench.report.reading.load import rounds_of
+from zlbench.report.reading.read import REPEAT
 from zlbench.text import relative
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from zlbench.errors import UsageError
 from zlbench.fail_on import GRAMMAR, Gate, Watched, read_gate
 from zlbench.inference.types import OpResult, RowResult, Verdict
-from zlbench.report import exact, wording
+from zlbench.report import exact
+from zlbench.report.prose import wording
 from zlbench.report.standing import ALIKE, CHANGED, Standing, standing
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import plural

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zlbench import store
-from zlbench.report.data import to_json
-from zlbench.report.go_bench import to_go
-from zlbench.report.junit import to_junit
-from zlbench.report.markdown import to_markdown
+from zlbench.report.exports.data import to_json
+from zlbench.report.exports.go_bench import to_go
+from zlbench.report.exports.junit import to_junit
+from zlbench.report.exports.pytest_benchmark import to_pytest_benchmark
+from zlbench.report.exports.rows_csv import to_csv
 from zlbench.report.page import to_html
-from zlbench.report.pytest_benchmark import to_pytest_benchmark
-from zlbench.report.receipts import receipts
-from zlbench.report.rows_csv import to_csv
+from zlbench.report.prose.markdown import to_markdown
+from zlbench.report.receipts.bundle import receipts
 from zlbench.report.summary import Summary
 
 REPORT = "report.md"

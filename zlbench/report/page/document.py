@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from zlbench.inference.types import Calibration
-from zlbench.report import wording
 from zlbench.report.page import lines, overview
 from zlbench.report.page.embed import as_json, policy, script, style
 from zlbench.report.page.exclusions import KINDS, Exclusion
@@ -15,6 +14,7 @@ from zlbench.report.page.parts import Parts
 from zlbench.report.page.payload import blocks
 from zlbench.report.page.terms import Term, explained_all
 from zlbench.report.page.terms import figures as figure_terms
+from zlbench.report.prose import wording
 from zlbench.report.standing import Standing
 from zlbench.report.summary import Summary
 from zlbench.text import plural

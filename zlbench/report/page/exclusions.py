@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from zlbench.inference.types import Verdict
 from zlbench.markers import MARKERS, Kind
 from zlbench.report.model import OpReadings, RowReadings
+from zlbench.report.prose.wording import name_of
 from zlbench.report.summary import OpSummary
-from zlbench.report.wording import name_of
 from zlbench.text import plural
 
 _WORD = re.compile(r"\b[A-Z][A-Z0-9_]+\b")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zlbench.inference.types import OpResult, RowResult, Settings
-from zlbench.report import wording
 from zlbench.report.model import KernelPair, Metric
 from zlbench.report.page.address import address
 from zlbench.report.page.looks import LOOKS
 from zlbench.report.page.numbers import figures, percent
 from zlbench.report.page.strips import Interval, Scale, Strip
+from zlbench.report.prose import wording
 from zlbench.report.standing import CHANGED, Standing, judged, standing
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zlbench.inference.types import Settings
-from zlbench.report import wording
 from zlbench.report.page.address import address
 from zlbench.report.page.exclusions import KINDS, Exclusion, by_reason
 from zlbench.report.page.looks import LOOKS, key_of
 from zlbench.report.page.terms import explained, standing_meaning
+from zlbench.report.prose import wording
 from zlbench.report.standing import CHANGED, Standing
 from zlbench.report.summary import Summary
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlbench.report import wording
 from zlbench.report.page.embed import compact
 from zlbench.report.page.exclusions import KINDS
 from zlbench.report.page.looks import LOOKS, key_of
@@ -13,6 +12,7 @@ from zlbench.report.page.operators import operators
 from zlbench.report.page.parts import Parts
 from zlbench.report.page.rows import rounds, row_columns
 from zlbench.report.page.terms import explained_all
+from zlbench.report.prose import wording
 from zlbench.report.standing import Standing
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zlbench.inference.types import RowResult
-from zlbench.report import wording
 from zlbench.report.model import Metric, RowReadings
 from zlbench.report.page.embed import Table
 from zlbench.report.page.numbers import column, percent, rows_of
+from zlbench.report.prose import wording
 from zlbench.report.standing import Standing
 from zlbench.report.summary import OpSummary, RowSummary
 

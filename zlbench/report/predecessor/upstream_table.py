@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from zlbench.errors import UsageError
-from zlbench.report.tables import FALLBACKS
+from zlbench.report.reading.tables import FALLBACKS
 
 REPLAY_FALLBACK, NO_GRAPH, POISONED = FALLBACKS
 HEAD_WORDS = "Torch Latency (ms)"

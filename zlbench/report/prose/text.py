@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from zlbench.colour import Paint, plain
 from zlbench.inference.types import DELTA
-from zlbench.report import exact, wording
+from zlbench.report import exact
+from zlbench.report.prose import wording
 from zlbench.report.standing import ALIKE, CHANGED, Standing, by_urgency, judged, standing, urgency
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import columns, folded, plural

@@ -14,8 +14,8 @@ from zlbench.ir.diff import unified_diff
 from zlbench.ir.errors import IrError
 from zlbench.ir.fingerprint import digest, normalised
 from zlbench.ir.histogram import histogram, histogram_diff
-from zlbench.report.kernel_cells import KernelSide, kernel_dirs, whole_number
 from zlbench.report.model import KernelCosts, KernelPair
+from zlbench.report.reading.kernel_cells import KernelSide, kernel_dirs, whole_number
 
 __all__ = ["kernel_dirs", "kernel_pairs"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zlbench.inference.types import OpResult, RowResult
-from zlbench.report.machine import change, finite, plain, spread
+from zlbench.report.exports.machine import change, finite, plain, spread
 from zlbench.report.model import KernelCosts, KernelPair, Reading
 from zlbench.report.summary import OpSummary, RowSummary
 

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from zlbench import __version__
-from zlbench.report import receipt_excluded, receipt_facts, receipt_tables, wording
-from zlbench.report.machine import SIDES, identity, operators
-from zlbench.report.receipt_text import paragraph, table
-from zlbench.report.rows_csv import to_csv
+from zlbench.report.exports.machine import SIDES, identity, operators
+from zlbench.report.exports.rows_csv import to_csv
+from zlbench.report.prose import wording
+from zlbench.report.receipts import excluded, facts, tables
+from zlbench.report.receipts.text import paragraph, table
 from zlbench.report.summary import Summary
 
 README, SUMS = "README.md", "SHA256SUMS"
@@ -33,13 +34,13 @@ def receipts(summary: Summary) -> dict[str, str]:
     """The files' texts, by name."""
     files = {
         README: _readme(summary),
-        "performance.md": receipt_tables.performance_md(summary),
+        "performance.md": tables.performance_md(summary),
         "performance.csv": to_csv(summary),
-        "kernels.md": receipt_tables.kernels_md(summary),
-        "kernels.csv": receipt_tables.kernels_csv(summary),
-        "identities.json": receipt_facts.identities_json(summary),
-        "caliber.md": receipt_facts.caliber_md(summary),
-        "excluded.md": receipt_excluded.excluded_md(summary),
+        "kernels.md": tables.kernels_md(summary),
+        "kernels.csv": tables.kernels_csv(summary),
+        "identities.json": facts.identities_json(summary),
+        "caliber.md": facts.caliber_md(summary),
+        "excluded.md": excluded.excluded_md(summary),
     }
     # As they will be written: what UTF-8 cannot hold is escaped, here and in the file alike.
     written = {name: text.encode("utf-8", "backslashreplace").decode("utf-8") for name, text in files.items()}

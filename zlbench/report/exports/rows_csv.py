@@ -9,7 +9,7 @@ import csv
 import io
 
 from zlbench.inference.types import RowResult
-from zlbench.report.machine import finite, operators, percent_of, spread
+from zlbench.report.exports.machine import finite, operators, percent_of, spread
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 
 COLUMNS = (

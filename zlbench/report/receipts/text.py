@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from zlbench.report.markup import escaped, heads, line
+from zlbench.report.prose.markup import escaped, heads, line
 
 _WHOLE = 4000
 """Characters of one text; beyond them it is no text that a person reads."""

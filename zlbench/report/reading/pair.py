@@ -9,11 +9,11 @@ from zlbench import store
 from zlbench.guard import Complaint
 from zlbench.identity import FILE_NAME
 from zlbench.judge import SideFacts, judge
-from zlbench.report.cell import Cell, CellReader
-from zlbench.report.collect import Collected
 from zlbench.report.model import OpReadings
-from zlbench.report.read import RoundsRead
-from zlbench.report.tables import FALLBACKS
+from zlbench.report.reading.cell import Cell, CellReader
+from zlbench.report.reading.collect import Collected
+from zlbench.report.reading.read import RoundsRead
+from zlbench.report.reading.tables import FALLBACKS
 from zlbench.rounds.status import marker_counts
 from zlbench.run_pairs import RunPair
 

@@ -11,11 +11,11 @@ from typing import Any
 from zlbench import guard, store
 from zlbench.axis import Axis
 from zlbench.identity import FILE_NAME, RunIdentity
-from zlbench.report.cell import Cell, CellReader
-from zlbench.report.collect import Collected
-from zlbench.report.kernels import kernel_dirs
 from zlbench.report.model import Header, Metric, OpReadings
-from zlbench.report.tables import Tables
+from zlbench.report.reading.cell import Cell, CellReader
+from zlbench.report.reading.collect import Collected
+from zlbench.report.reading.kernels import kernel_dirs
+from zlbench.report.reading.tables import Tables
 from zlbench.rounds.order import sides_of
 from zlbench.rounds.plan import Schedule
 from zlbench.text import plural

@@ -17,8 +17,8 @@ from typing import Any
 from zlbench import __version__
 from zlbench.caliber import FIELDS, Caliber
 from zlbench.inference.types import Calibration, Inference, Prior, Verdict
-from zlbench.report.data_ops import operator_data
-from zlbench.report.machine import SIDES, change, finite, identity, json_text, operators, plain
+from zlbench.report.exports.data_ops import operator_data
+from zlbench.report.exports.machine import SIDES, change, finite, identity, json_text, operators, plain
 from zlbench.report.model import CellSighting
 from zlbench.report.summary import Summary
 
@@ -97,7 +97,7 @@ def to_data(
 
 def schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of the file, as it is shipped."""
-    text = resources.files("zlbench.report").joinpath(SCHEMA).read_text(encoding="utf-8")
+    text = resources.files("zlbench.report.exports").joinpath(SCHEMA).read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 

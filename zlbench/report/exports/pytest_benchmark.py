@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from zlbench import __version__
-from zlbench.report.machine import (
+from zlbench.report.exports.machine import (
     SIDES,
     finite,
     first,

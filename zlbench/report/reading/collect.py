@@ -13,7 +13,7 @@ from zlbench.cells import CellOutcome
 from zlbench.compare import Exclusion, compare
 from zlbench.compare_table import nothing
 from zlbench.report.model import LeftOut, OpReadings, Reading, RowReadings
-from zlbench.report.tables import FALLBACKS
+from zlbench.report.reading.tables import FALLBACKS
 from zlbench.run_rows import Lost, Row, RunRows, by_name, described
 
 

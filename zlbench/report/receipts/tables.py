@@ -6,11 +6,12 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from zlbench.report import exact, wording
-from zlbench.report.machine import operators
-from zlbench.report.markup import escaped
+from zlbench.report import exact
+from zlbench.report.exports.machine import operators
 from zlbench.report.model import KernelCosts, KernelPair
-from zlbench.report.receipt_text import paragraph, table
+from zlbench.report.prose import wording
+from zlbench.report.prose.markup import escaped
+from zlbench.report.receipts.text import paragraph, table
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 
 _SHORT = 12

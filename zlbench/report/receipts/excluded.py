@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from zlbench.inference.types import Verdict
 from zlbench.markers import MARKERS
-from zlbench.report import wording
-from zlbench.report.machine import operators
-from zlbench.report.receipt_text import listed, table
+from zlbench.report.exports.machine import operators
+from zlbench.report.prose import wording
+from zlbench.report.receipts.text import listed, table
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import plural
 

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from zlbench.report import exact, wording
-from zlbench.report.markup import Section, code, escaped, fitted, heads, line
+from zlbench.report import exact
 from zlbench.report.model import KernelPair, Metric
+from zlbench.report.prose import wording
+from zlbench.report.prose.markup import Section, code, escaped, fitted, heads, line
 from zlbench.report.standing import ALIKE, CHANGED, Standing, by_urgency, counts, judged, standing
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import plural

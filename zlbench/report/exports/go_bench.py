@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from zlbench import __version__
-from zlbench.report.machine import SIDES, first, identity, operator_names, operators
+from zlbench.report.exports.machine import SIDES, first, identity, operator_names, operators
 from zlbench.report.model import Reading, RowReadings
 from zlbench.report.summary import Summary
 

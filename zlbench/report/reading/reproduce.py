@@ -9,7 +9,7 @@ from typing import Any
 
 from zlbench import store
 from zlbench.campaign.record import CAMPAIGN
-from zlbench.report.read import REPEAT
+from zlbench.report.reading.read import REPEAT
 from zlbench.settings.option import Arity
 from zlbench.settings.source import SourceKind
 from zlbench.settings.table import BY_NAME

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from zlbench.caliber import FIELDS, column_text
-from zlbench.report.data import caliber_of
-from zlbench.report.machine import SIDES, finite, first, identity, json_text, plain
+from zlbench.report.exports.data import caliber_of
+from zlbench.report.exports.machine import SIDES, finite, first, identity, json_text, plain
 from zlbench.report.model import CellSighting
-from zlbench.report.receipt_text import listed, table
+from zlbench.report.receipts.text import listed, table
 from zlbench.report.summary import Summary
 
 _COMPILER = ("name", "kind", "version", "commit", "dirty", "native_sha256", "python_sha256", "tools_sha256", "identity")

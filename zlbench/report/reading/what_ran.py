@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from zlbench.judge import Verdict
-from zlbench.report.kernels import CHANGED, kernel_pairs
 from zlbench.report.model import KernelPair, OpReadings
-from zlbench.report.read import RoundsRead
+from zlbench.report.reading.kernels import CHANGED, kernel_pairs
+from zlbench.report.reading.read import RoundsRead
 
 MOST_DIFFS = 200
 """Changed kernels that get a readable diff, which takes the longest of all that a report is made of. A report of more

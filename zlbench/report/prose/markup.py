@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from zlbench.report.wording import clean, grouped
+from zlbench.report.prose.wording import clean, grouped
 
 _LONGEST = 160
 """Characters of one piece of data: a label of a thousand would cost the rows that follow it their place."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from zlbench.report.gate import Regression
-from zlbench.report.wording import clean
+from zlbench.report.prose.wording import clean
 from zlbench.text import plural
 
 SHOWN = 10

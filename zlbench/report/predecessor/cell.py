@@ -14,7 +14,7 @@ from zlbench.caliber import FIELDS, SCREEN_COLUMNS, column_text
 from zlbench.cells import CellOutcome, CellState
 from zlbench.guard import Complaint, Severity
 from zlbench.identity import FILE_NAME, RunIdentity, parse_identity
-from zlbench.report.upstream_table import HEAD_WORDS, NO_GRAPH, RunLog, Table, TableRow, parse_log
+from zlbench.report.predecessor.upstream_table import HEAD_WORDS, NO_GRAPH, RunLog, Table, TableRow, parse_log
 from zlbench.run_rows import RunRows
 
 LOG = "run.log"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from zlbench.errors import UsageError
 from zlbench.report.model import Measured
-from zlbench.report.predecessor_cell import OURS, OldCell, is_run
-from zlbench.report.predecessor_rounds import OldRounds
-from zlbench.report.predecessor_tables import OldTables
+from zlbench.report.predecessor.cell import OURS, OldCell, is_run
+from zlbench.report.predecessor.rounds import OldRounds
+from zlbench.report.predecessor.tables import OldTables
 from zlbench.rounds.order import sides_of
 
 _CELL = re.compile(r"r(\d+)_([AB])")

@@ -9,13 +9,13 @@ from typing import Any
 
 from zlbench import guard
 from zlbench.backend import Timer
-from zlbench.report.collect import Collected
 from zlbench.report.model import Header, Measured, Metric, OpReadings
-from zlbench.report.predecessor_cell import OldCell, complaints, not_recorded
-from zlbench.report.predecessor_tables import OldTables, verdict_lines
-from zlbench.report.sightings import points
-from zlbench.report.tables import FALLBACKS
-from zlbench.report.upstream_table import NO_GRAPH, REPLAY_FALLBACK
+from zlbench.report.predecessor.cell import OldCell, complaints, not_recorded
+from zlbench.report.predecessor.tables import OldTables, verdict_lines
+from zlbench.report.predecessor.upstream_table import NO_GRAPH, REPLAY_FALLBACK
+from zlbench.report.reading.collect import Collected
+from zlbench.report.reading.sightings import points
+from zlbench.report.reading.tables import FALLBACKS
 from zlbench.text import plural
 
 _DOUBTS = {

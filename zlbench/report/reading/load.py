@@ -14,12 +14,12 @@ from zlbench.axis import axis_of_plan
 from zlbench.campaign.record import CAMPAIGN, ROUNDS, SCREEN
 from zlbench.errors import UsageError
 from zlbench.report.model import Header, Measured, OpReadings
-from zlbench.report.pair import read_pairs
-from zlbench.report.predecessor import read_predecessor, recognise
-from zlbench.report.read import REPEAT, RoundsRead, header_of, looks_of, planned_rounds, read_rounds
-from zlbench.report.reproduce import commands_of
-from zlbench.report.sightings import read_sightings
-from zlbench.report.what_ran import with_kernels
+from zlbench.report.predecessor.read import read_predecessor, recognise
+from zlbench.report.reading.pair import read_pairs
+from zlbench.report.reading.read import REPEAT, RoundsRead, header_of, looks_of, planned_rounds, read_rounds
+from zlbench.report.reading.reproduce import commands_of
+from zlbench.report.reading.sightings import read_sightings
+from zlbench.report.reading.what_ran import with_kernels
 from zlbench.run_pairs import RunPair, is_run, pair_of_screen, pairs_of_screen, two_runs
 from zlbench.screen.candidates import read_candidates
 from zlbench.text import plural

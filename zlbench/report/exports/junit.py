@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from zlbench.inference.types import Verdict
-from zlbench.report import wording
-from zlbench.report.machine import SIDES, first, identity, operator_names, operators, row_names, said
+from zlbench.report.exports.machine import SIDES, first, identity, operator_names, operators, row_names, said
+from zlbench.report.prose import wording
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 
 _FORBIDDEN = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -1,0 +1,1 @@
+"""The predecessor's directories, read into the same values."""

@@ -1,0 +1,1 @@
+"""What people read: terminal, pull request, GitHub."""

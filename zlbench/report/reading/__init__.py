@@ -1,0 +1,1 @@
+"""From files to values: campaigns, rounds, pairs of runs; kernels and telemetry beside them."""

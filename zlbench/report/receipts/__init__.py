@@ -1,0 +1,1 @@
+"""What a pull request is asked for by hand, as a bundle of files."""
