@@ -15,6 +15,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from zlbench.inference import Inference, Sample, Settings, infer
+from zlbench.inference.calibrate import NONE
+from zlbench.inference.evaluate import evaluate
+from zlbench.inference.judge import judge
+from zlbench.inference.series import make_series
 from zlbench.inference.types import OpResult, Pair, RowResult, Verdict, Why
 
 SIX = Settings(looks=((6, 1.0),))
@@ -122,6 +126,27 @@ def test_a_claim_needs_more_than_the_free_pairs_show() -> None:
     assert row.verdict is Verdict.NO_DIFFERENCE
     steady = tuple(dataclasses.replace(pair, log_a=0.0, log_b=pair.difference) for pair in jumping)
     assert only(infer([Sample(key=("mm", "x"), pairs=steady)], SIX)).verdict is Verdict.SLOWER
+
+
+def test_the_direction_is_that_of_the_interval() -> None:
+    """Four rounds of -0.6 %, then four of +2 %: the first look sees an effect of the other sign than the mean."""
+    jitter = [0.0001, -0.0002, 0.0002, -0.0001]
+    d = [-0.006 + x for x in jitter] + [0.02 + x for x in jitter]
+    for looks in (((4, 0.5), (8, 0.5)), LOOKS.looks):
+        for sign in (1, -1):
+            row = only(infer([Sample(key=("mm", "x"), pairs=pairs([sign * x for x in d]))], Settings(looks=looks)))
+            assert row.low is not None
+            assert row.high is not None
+            assert row.estimate is not None
+            assert row.low <= row.estimate <= row.high
+            assert row.verdict is Verdict.INCONCLUSIVE  # the last look's interval holds 0
+
+
+@pytest.mark.parametrize(("low", "high", "verdict"), [(0.01, 0.02, Verdict.SLOWER), (-0.02, -0.01, Verdict.FASTER)])
+def test_a_word_never_contradicts_its_interval(low: float, high: float, verdict: Verdict) -> None:
+    (one,) = evaluate([make_series(noisy("mm", "x", 0.05 if high < 0 else -0.05))], SIX, NONE)[0].values()
+    other = dataclasses.replace(one.sequential, low=low, high=high)
+    assert judge(dataclasses.replace(one, sequential=other), 0.0, SIX) is verdict
 
 
 # --- invalid -------------------------------------------------------------------------------------------------------

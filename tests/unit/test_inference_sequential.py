@@ -106,7 +106,8 @@ def test_an_interval_is_within_those_of_all_looks_or_is_that_of_the_last(differe
 def test_less_error_is_a_wider_interval(differences: list[float], one: float, two: float) -> None:
     small, large = sorted((one, two))
     wide, narrow = over(differences, alpha=small), over(differences, alpha=large)
-    agreeing = max(look.low for look in narrow.looks) <= min(look.high for look in narrow.looks)
+    last = narrow.looks[-1].seen.estimate
+    agreeing = max(look.low for look in narrow.looks) <= last <= min(look.high for look in narrow.looks)
     if agreeing:
         assert wide.low <= narrow.low
         assert narrow.high <= wide.high
@@ -124,6 +125,20 @@ def test_swapping_the_sides_mirrors_everything(differences: list[float]) -> None
     one, other = over(differences), over([-d for d in differences])
     assert one.p == other.p
     assert (one.low, one.high) == (-other.high, -other.low)
+
+
+@given(values)
+def test_an_interval_holds_the_last_estimate(differences: list[float]) -> None:
+    found = over(differences)
+    assert found.low <= found.looks[-1].seen.estimate <= found.high
+
+
+@pytest.mark.parametrize("later", [0.02, 0.3], ids=["the overlap leaves out the last estimate", "no overlap"])
+def test_where_looks_contradict_each_other_the_last_stands(later: float) -> None:
+    calm, wild = (Look(seen=Seen(weight=0.5, n=n, estimate=at, error=error, df=9.0), p=0.01, quantile=2.0)
+                  for n, at, error in ((4, -0.006, 0.001), (8, later, 0.0129)))  # fmt: skip
+    found = put_together([calm, wild])
+    assert (found.low, found.high) == (wild.low, wild.high)
 
 
 def test_no_look_says_nothing() -> None:

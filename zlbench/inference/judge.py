@@ -34,7 +34,7 @@ def judge(one: Evaluated, q: float, settings: Settings) -> Verdict:
     apart = sequential.low > 0 or sequential.high < 0
     # Without controls, this floor is all that stands between a claim and noise that the pairs do not show.
     if q <= settings.q and apart and abs(one.estimate) >= one.floor:
-        return Verdict.SLOWER if one.estimate > 0 else Verdict.FASTER
+        return Verdict.SLOWER if sequential.low > 0 else Verdict.FASTER
     if sequential.within(settings.delta):
         return Verdict.NO_DIFFERENCE
     if one.mde <= math.log1p(2 * settings.delta):

@@ -64,7 +64,8 @@ class Sequential:
 
     Args:
         p: valid under any stopping rule.
-        low, high: the repeated confidence interval: where the intervals of all looks overlap.
+        low, high: the repeated confidence interval: where the intervals of all looks overlap, or that of the last
+            look where its estimate lies outside. It always holds the last estimate.
     """
 
     looks: tuple[Look, ...]
@@ -121,8 +122,9 @@ def put_together(looks: Sequence[Look]) -> Sequential:
         return Sequential(looks=(), p=1.0, low=-math.inf, high=math.inf)
     p = min(1.0, *(look.p / look.seen.weight for look in looks))
     low, high = max(look.low for look in looks), min(look.high for look in looks)
-    if low > high:  # looks that contradict each other: the last knows most
-        low, high = looks[-1].low, looks[-1].high
+    last = looks[-1]
+    if not low <= last.seen.estimate <= high:  # looks that contradict each other: the last knows most
+        low, high = last.low, last.high
     return Sequential(looks=tuple(looks), p=p, low=low, high=high)
 
 
