@@ -188,18 +188,85 @@ def test_where_every_call_fell_back_every_row_did(tmp_path: Path) -> None:
     assert {one.left_out[0].reason for one in rows.values()} == {"TIMER_MISMATCH"}
 
 
-def test_a_fallback_of_which_the_log_does_not_name_the_row_is_a_doubt(tmp_path: Path) -> None:
-    op = only(pair(tmp_path, FOUR, SLOW, markers_b=(f"{NO_GRAPH} phase=capture", f"{REPLAYED} reason=key_missing")))
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        pytest.param((), (f"{NO_GRAPH} phase=capture reason=sync",), id="on B"),
+        pytest.param((f"{NO_GRAPH} phase=capture",) * 2, (f"{NO_GRAPH} phase=capture",), id="more often on A"),
+    ],
+)
+def test_where_one_side_alone_timed_some_row_directly_no_row_of_that_round_is_compared(
+    tmp_path: Path, a: tuple[str, ...], b: tuple[str, ...]
+) -> None:
+    op = only(pair(tmp_path, FOUR, SLOW, markers_a=a, markers_b=b))
+    sides = ("cuda_graph or direct", "cuda_graph") if a else ("cuda_graph", "cuda_graph or direct")
+    said = ("TIMER_MISMATCH", f"{sides[0]} on A, {sides[1]} on B")
+    assert [(one.readings, [(out.reason, out.note) for out in one.left_out]) for one in op.rows] == [((), [said])] * 4
+    assert [note.partition(":")[0] for note in op.notes] == [f"{NO_GRAPH} {len(a)} on A, {len(b)} on B"]
+
+
+def test_a_row_that_both_logs_name_is_compared_whatever_else_one_of_them_says(tmp_path: Path) -> None:
+    named = f"{NO_GRAPH} phase=capture shape=[torch.Size([3])] repeat=1"
+    op = only(pair(tmp_path, SLOW, SLOW, markers_a=(named,), markers_b=(named, f"{NO_GRAPH} phase=capture")))
+    assert {name: len(one.readings) for name, one in by_label(op).items()} == {
+        "float16 1": 0, "float16 2": 0, "float16 3": 1, "float16 4": 0,
+    }  # fmt: skip
+
+
+def test_where_one_side_alone_ran_on_another_config_no_row_of_that_round_is_compared(tmp_path: Path) -> None:
+    op = only(pair(tmp_path, FOUR, SLOW, markers_b=(f"{REPLAYED} reason=key_missing",)))
+    said = (REPLAYED, "the log does not say whether it was this row on B")
+    assert [(one.readings, [(out.reason, out.note) for out in one.left_out]) for one in op.rows] == [((), [said])] * 4
+
+
+def test_a_row_that_the_log_says_ran_on_another_config_is_left_out_alone(tmp_path: Path) -> None:
+    op = only(pair(tmp_path, FOUR, SLOW, markers_b=(f"{REPLAYED} reason=key_missing shape=[torch.Size([3])]",)))
+    assert {name: [out.reason for out in one.left_out] for name, one in by_label(op).items()} == {
+        "float16 1": [], "float16 2": [], "float16 3": [REPLAYED], "float16 4": [],
+    }  # fmt: skip
+    assert op.notes == ()
+
+
+def test_a_graph_is_never_called_faster_than_a_direct_call(tmp_path: Path) -> None:
+    """The sides differ by their timers alone, in every round."""
+    root = tmp_path / "topk"
+    for number in range(1, 7):
+        for side, latency in (("A", 0.010), ("B", 0.061)):
+            lines = table("topk", [ok(latency * (1 + number / 1000), 64), ok(0.2 * (1 + number / 1000), 1024)])
+            mode = "record" if (number, side) == (1, "A") else "replay"
+            write_run(root / f"r{number}_{side}", lines, autotune_mode=mode,
+                      markers=[f"{NO_GRAPH} phase=capture reason=host sync"] if side == "B" else [])  # fmt: skip
+    summary = summarise(read_predecessor([root]))
+    assert {row.row.label: (row.n, row.result) for row in summary.subjects[0].rows if row.n} == {}
+
+
+def test_as_many_unnamed_fallbacks_on_both_sides_are_a_doubt(tmp_path: Path) -> None:
+    said = (f"{NO_GRAPH} phase=capture", f"{REPLAYED} reason=key_missing")
+    op = only(pair(tmp_path, SLOW, SLOW, markers_a=said, markers_b=said))
     assert len(by_label(op)["float16 3"].readings) == 1
-    assert [note.partition(":")[0] for note in op.notes] == [f"{NO_GRAPH} 0 on A, 1 on B", f"{REPLAYED} 0 on A, 1 on B"]
-    assert op.markers == ((NO_GRAPH, "side=B phase=capture"), (REPLAYED, "side=B reason=key_missing"))
-    assert op.fallbacks == ((REPLAYED, 1), (NO_GRAPH, 1))
+    assert [note.partition(":")[0] for note in op.notes] == [f"{NO_GRAPH} 1 on A, 1 on B", f"{REPLAYED} 1 on A, 1 on B"]
+    assert op.markers == ((NO_GRAPH, "phase=capture"), (REPLAYED, "reason=key_missing"))
+    assert op.fallbacks == ((REPLAYED, 2), (NO_GRAPH, 2))
+
+
+@pytest.mark.parametrize(("direct", "timer", "other"), [(3, "direct", 2), (2, "cuda_graph", 2), (1, "cuda_graph", 1)])
+def test_the_timer_of_most_rounds_is_the_row_s_and_at_a_tie_that_of_the_run(
+    tmp_path: Path, direct: int, timer: str, other: int
+) -> None:
+    rounds, said = (5 if direct == 3 else 4), [f"{NO_GRAPH} shape=[torch.Size([3])]"]
+    for number in range(1, rounds + 1):
+        for side in "AB":
+            write_run(tmp_path / "topk" / f"r{number}_{side}", FOUR, markers=said if number <= direct else [],
+                      autotune_mode="record" if (number, side) == (1, "A") else "replay")  # fmt: skip
+    row = by_label(only(read_predecessor([tmp_path / "topk"])))["float16 3"]
+    assert (row.timer, len(row.readings), row.counted) == (timer, rounds - other, timer == "cuda_graph")
+    assert [item.reason for item in row.left_out] == ["TIMER_MISMATCH"] * other
 
 
 def test_an_input_in_two_tables_is_named_only_with_its_dtype(tmp_path: Path) -> None:
     both = table("topk", [ok(0.5, 3)]) + table("topk", [ok(0.5, 3)], dtype="bfloat16")
     unclear = only(pair(tmp_path / "1", both, both, markers_b=(f"{NO_GRAPH} shape=[torch.Size([3])]",)))
-    assert not any(one.left_out for one in unclear.rows)
+    assert not any(one.readings for one in unclear.rows)
     assert len(unclear.notes) == 1
     clear = only(pair(tmp_path / "2", both, both, markers_b=(f"{NO_GRAPH} torch.bfloat16 [torch.Size([3])]",)))
     assert {name: len(one.left_out) for name, one in by_label(clear).items()} == {"float16 3": 0, "bfloat16 3": 1}

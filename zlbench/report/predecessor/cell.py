@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,15 @@ from zlbench.caliber import FIELDS, SCREEN_COLUMNS, column_text
 from zlbench.cells import CellOutcome, CellState
 from zlbench.guard import Complaint, Severity
 from zlbench.identity import FILE_NAME, RunIdentity, parse_identity
-from zlbench.report.predecessor.upstream_table import HEAD_WORDS, NO_GRAPH, RunLog, Table, TableRow, parse_log
+from zlbench.report.predecessor.upstream_table import (
+    HEAD_WORDS,
+    NO_GRAPH,
+    REPLAY_FALLBACK,
+    RunLog,
+    Table,
+    TableRow,
+    parse_log,
+)
 from zlbench.run_rows import RunRows
 
 LOG = "run.log"
@@ -49,8 +57,9 @@ class OldCell:
         identity: with the operator's name, which the file does not have; None where there is no such file.
         data: the file as it is, keys that nobody knows included.
         outcome: None where the run is not at its end.
-        direct: lines of the log whose rows were timed without a graph although the run used graphs.
-        somewhere: how often that happened to calls of which the log does not say the row.
+        named: by marker, lines of the log whose rows it speaks of: timed without a graph although the run used graphs;
+            run on another config than the recorded one.
+        somewhere: by marker, how often the log says it without saying of which row.
     """
 
     path: Path
@@ -58,8 +67,8 @@ class OldCell:
     data: Mapping[str, Any] = field(default_factory=dict)
     log: RunLog = field(default_factory=RunLog)
     outcome: CellOutcome | None = None
-    direct: frozenset[int] = frozenset()
-    somewhere: int = 0
+    named: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    somewhere: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path, *, op: str, rc: int | None = None) -> OldCell:
@@ -77,10 +86,11 @@ class OldCell:
         if not (path / LOG).is_file():
             return cls(path=path, data=data)
         log = parse_log((path / LOG).read_text(encoding="utf-8", errors="replace"), str(path / LOG))
-        direct, somewhere = _direct_rows(log)
+        found = {word: _rows_of(log, word) for word in (NO_GRAPH, REPLAY_FALLBACK)}
         return cls(
             path=path, identity=None if identity is None else replace(identity, op=op), data=data, log=log,
-            outcome=_outcome(log, rc), direct=direct, somewhere=somewhere,
+            outcome=_outcome(log, rc), named={word: lines for word, (lines, _) in found.items()},
+            somewhere={word: count for word, (_, count) in found.items()},
         )  # fmt: skip
 
     @property
@@ -88,18 +98,33 @@ class OldCell:
         """The timer that the run used; empty where nobody wrote it down."""
         return str((self.identity.caliber.timer if self.identity else None) or "")
 
-    def rows(self, timer: str) -> RunRows:
+    def rows(self, timer: str, doubts: Collection[str] = ()) -> RunRows:
         """Its rows as any run's are, named by operator, dtype and their whole input.
 
         Args:
             timer: of the run.
+            doubts: markers that may be about any row, since the log does not say about which.
         """
-        rows = [_record(table, row, self._timer_of(row, timer)) for table in self.log.tables for row in table.rows]
+        rows = [
+            {**_record(table, row, self._timer_of(row, timer, doubts)), **self._config_of(row, doubts)}
+            for table in self.log.tables
+            for row in table.rows
+        ]
         return RunRows(rows=rows, outcome=self.outcome, timer=timer)
 
-    def _timer_of(self, row: TableRow, timer: str) -> str:
-        fell_back = timer == Timer.CUDA_GRAPH.value and row.line in self.direct
-        return Timer.DIRECT.value if fell_back else timer
+    def _timer_of(self, row: TableRow, timer: str, doubts: Collection[str]) -> str:
+        if timer == Timer.DIRECT.value:
+            return timer
+        if row.line in self.named.get(NO_GRAPH, ()):
+            return Timer.DIRECT.value
+        return f"{timer} or {Timer.DIRECT.value}" if NO_GRAPH in doubts else timer
+
+    def _config_of(self, row: TableRow, doubts: Collection[str]) -> Mapping[str, str]:
+        if row.line in self.named.get(REPLAY_FALLBACK, ()):
+            return {"replay_fallback": "another config than the recorded one"}
+        if REPLAY_FALLBACK in doubts:
+            return {"replay_fallback": "the log does not say whether it was this row"}
+        return {}
 
 
 def _record(table: Table, row: TableRow, timer: str) -> Mapping[str, Any]:
@@ -130,15 +155,16 @@ def _outcome(log: RunLog, rc: int | None) -> CellOutcome:
     return CellOutcome(state=state, returncode=rc or 0, rows_ok=ok, rows_failed=len(rows) - ok, markers=tuple(said))
 
 
-def _direct_rows(log: RunLog) -> tuple[frozenset[int], int]:
-    """Rows that were timed without a graph, and how many calls more of which nobody can tell the row.
+def _rows_of(log: RunLog, word: str) -> tuple[frozenset[int], int]:
+    """Rows of which a marker speaks, and how often it was said without that anybody can tell the row.
 
-    A marker is known to be a row's where it names the row's input; and where every call of the log has one.
+    A marker is known to be a row's where it names the row's input. A call that got no graph says so once: where there
+    are as many markers as calls, each call has one.
     """
     rows = [(table, row) for table in log.tables for row in table.rows]
-    said = log.said(NO_GRAPH)
+    said = log.said(word)
     calls = sum(value is not None for _, row in rows for value in (row.latency_ms, row.baseline_ms))
-    if said and len(said) == calls:
+    if word == NO_GRAPH and said and len(said) == calls:
         return frozenset(row.line for _, row in rows), 0
     named = [_named(text, rows) for text in said]
     return frozenset(line for line in named if line is not None), named.count(None)

@@ -20,8 +20,9 @@ from zlbench.text import plural
 
 _DOUBTS = {
     NO_GRAPH: "the log does not say which rows were timed without a graph; "
-    "where only one side was, the difference is that of the timers",
-    REPLAY_FALLBACK: "the log does not say which rows ran on another config than the recorded one",
+    "a round in which the sides differ in how many has no row that is not named",
+    REPLAY_FALLBACK: "the log does not say which rows ran on another config than the recorded one; "
+    "a round in which the sides differ in how many has no row",
 }
 _NO_ZONE = "telemetry.tsv of the predecessor has times without their zone, which are taken for UTC"
 
@@ -76,17 +77,21 @@ class OldRounds:
         a, b = cells
         for side, cell in zip("AB", cells, strict=True):
             self._first.setdefault(side, cell)
-            self._doubt(into, side, cell)
         for found in complaints(a, b, op=into.op):
             self._complaints.setdefault((found.op, found.field, found.before, found.after), found)
         # Of a run that did not write its timer down the other's is taken: who allows that answers for it.
         known = a.timer or b.timer or "unknown"
-        into.add(number, a.rows(a.timer or known), b.rows(b.timer or known), a_first=a_first)
+        counts = [_unnamed(cell, cell.timer or known) for cell in cells]
+        for side, own in zip("AB", counts, strict=True):
+            self._doubt(into, side, own)
+        rows = [
+            cell.rows(cell.timer or known, {word for word in own if own[word] > other[word]})
+            for cell, own, other in zip(cells, counts, reversed(counts), strict=True)
+        ]
+        into.add(number, rows[0], rows[1], a_first=a_first)
 
-    def _doubt(self, into: Collected, side: str, cell: OldCell) -> None:
+    def _doubt(self, into: Collected, side: str, counts: Mapping[str, int]) -> None:
         """Count what happened to rows that the log does not name."""
-        graphs = cell.timer == Timer.CUDA_GRAPH.value
-        counts = {NO_GRAPH: cell.somewhere if graphs else 0, REPLAY_FALLBACK: len(cell.log.said(REPLAY_FALLBACK))}
         for word, count in counts.items():
             if count:
                 self._doubts.setdefault((into.directory, word), {"A": 0, "B": 0})[side] += count
@@ -153,3 +158,9 @@ class OldRounds:
 
     def _data(self, side: str) -> Mapping[str, Any]:
         return self._first[side].data if side in self._first else {}
+
+
+def _unnamed(cell: OldCell, timer: str) -> dict[str, int]:
+    """How often each marker was said without a word of the row; who times directly anyway has no graph to miss."""
+    graphs = timer != Timer.DIRECT.value
+    return {word: cell.somewhere.get(word, 0) if graphs or word != NO_GRAPH else 0 for word in _DOUBTS}
