@@ -12,13 +12,19 @@ from zlbench.errors import NotComparableError
 from zlbench.identity import FILE_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from zlbench.axis import Axis
     from zlbench.identity import RunIdentity
 
 # Facts of a build that tell one compiler from another; names and paths alone do not.
 BUILD_FACTS = ("version", "native_sha256", "python_sha256", "tools_sha256", "env")
+
+OF_ALL_OPERATORS = (
+    "backend", "bench_level", "mode", "flagtree_aabs", "environment", "suite", "suite_commit", "suite_dirty",
+    "suite_hash", "torch", "python", "driver",
+)  # fmt: skip
+"""Conditions of a campaign as a whole; shapes, and whether there is a graph, are each operator's own."""
 
 
 class Severity(str, Enum):
@@ -79,6 +85,24 @@ def complaints(
     return found
 
 
+def drift(
+    first: RunIdentity, later: RunIdentity, *, op: str, fields: Iterable[str] = COMPARED, card: bool = True
+) -> list[Complaint]:
+    """Compare a side with itself: what it was in its first cell, and in a later one.
+
+    What a key says that both lack is no matter of time: `complaints` asks for it.
+
+    Args:
+        fields: conditions that are compared; where there are none, builds and switches are not either.
+        card: whether both ran in one lane, whose card is one.
+    """
+    names = tuple(fields)
+    found = [one for one in _conditions(op, first, later, names) if one.before != one.after]
+    if names:
+        found += [*_facts(op, first, later), *_values(op, first, later)]
+    return [*found, *(_card(op, first, later) if card else ())]
+
+
 def refuse(found: Iterable[Complaint], *, allow: bool = False) -> tuple[str, ...]:
     """Raise if the complaints forbid a comparison; else return the lines to print on top of the report.
 
@@ -111,8 +135,10 @@ def _identity_files(name: str, before: RunIdentity, after: RunIdentity) -> Itera
         )
 
 
-def _conditions(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
-    for condition in COMPARED:
+def _conditions(
+    name: str, before: RunIdentity, after: RunIdentity, fields: Iterable[str] = COMPARED
+) -> Iterator[Complaint]:
+    for condition in fields:
         left, right = (
             "missing" if condition in identity.missing else column_text(getattr(identity.caliber, condition))
             for identity in (before, after)
@@ -132,6 +158,10 @@ def _builds(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | Non
     """A build that differs although the axis is a switch alone, or a null test."""
     if axis is None or (axis.differs_in_build and not axis.null_test):
         return
+    yield from _facts(name, before, after)
+
+
+def _facts(name: str, before: RunIdentity, after: RunIdentity) -> Iterator[Complaint]:
     for fact in BUILD_FACTS:
         left, right = (column_text(identity.build.get(fact)) for identity in (before, after))
         if left != right:
@@ -139,10 +169,15 @@ def _builds(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | Non
 
 
 def _switches(name: str, before: RunIdentity, after: RunIdentity, axis: Axis | None) -> Iterator[Complaint]:
-    declared = None if axis is None else {switch.name for switch in axis.switches}
-    for switch in sorted({*before.switches, *after.switches}):
-        if declared is None or switch in declared:
-            continue
+    if axis is not None:
+        yield from _values(name, before, after, declared={switch.name for switch in axis.switches})
+
+
+def _values(
+    name: str, before: RunIdentity, after: RunIdentity, *, declared: Collection[str] = ()
+) -> Iterator[Complaint]:
+    """Switches whose values differ, less those that are declared to."""
+    for switch in sorted({*before.switches, *after.switches} - {*declared}):
         left, right = (column_text(identity.switches.get(switch)) for identity in (before, after))
         if left != right:
             yield Complaint(op=name, field=f"switch {switch}", before=left, after=right)

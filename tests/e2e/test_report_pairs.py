@@ -638,3 +638,72 @@ def test_without_scipy_it_says_what_to_install(tmp_path: Path, report: Report, m
     assert (ended.code, ended.out, ended.folder) == (3, "", None)
     assert "PREFLIGHT_FAILED check=driver-imports" in ended.err
     assert "pip install 'scipy>=1.11'" in ended.err
+
+
+def with_identity(root: Path, numbers: Sequence[int], change: Mapping[str, Any], *, sides: str = "AB") -> None:
+    """Let the cells of these rounds say something else of themselves."""
+    for path in (root / f"r{number}_{side}" / "run_identity.json" for number in numbers for side in sides):
+        path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sides"),
+    [
+        ("driver", "999", "AB"),
+        ("torch", "9.9", "AB"),
+        ("suite_hash", "9" * 64, "AB"),
+        ("bench_level", "comprehensive", "AB"),
+        ("shapes_hash", "feedfeedfeed", "AB"),
+        ("device_uuid", "GPU-0ther", "AB"),
+        ("build.native_sha256", "f" * 64, "B"),
+        ("build.version", "3.9.0", "A"),
+        ("switch TOY_FOLD", "1", "AB"),
+    ],
+)
+def test_a_side_that_is_another_in_later_rounds_forbids_the_report(
+    tmp_path: Path, report: Report, field: str, value: str, sides: str
+) -> None:
+    root = rounds(tmp_path / "repeat_1", {"r1": 0.01}, factor=1.05)
+    change: dict[str, Any] = {field: value}
+    if field.startswith("build."):
+        known = json.loads((root / "toy" / f"r4_{sides}" / "run_identity.json").read_text())["build"]
+        change = {"build": {**known, field.removeprefix("build."): value}}
+    elif field.startswith("switch "):
+        change = {"switches": {field.removeprefix("switch "): value}}
+    with_identity(root / "toy", (4, 5, 6), change, sides=sides)
+    ended = report("repeat_1")
+    assert (ended.code, ended.out, ended.folder) == (4, "", None)
+    for side in sides:
+        (line,) = [line for line in ended.err.splitlines() if f"{field}: before=" in line and f"side {side}" in line]
+        assert f"after={value}  side {side} in rounds 1 and 4" in line
+    allowed = report("repeat_1", "--allow-caliber-mismatch")
+    assert (allowed.code, len(allowed.data["warnings"])) == (0, len(sides))
+
+
+def test_operators_of_two_suites_forbid_the_report(tmp_path: Path, report: Report) -> None:
+    root = tmp_path / "repeat_1"
+    write_plan(root, {"0": [("toy", "subject"), ("well", "subject")]}, rounds=ROUNDS)
+    for op in ("toy", "well"):
+        for number in range(1, ROUNDS + 1):
+            write_pair(root / op, number, times({"r1": 0.01}, number, 1.1), op=op)
+    assert report("repeat_1").code == 0
+    with_identity(root / "well", range(1, ROUNDS + 1), {"suite_hash": "9" * 64})
+    ended = report("repeat_1")
+    assert (ended.code, ended.folder) == (4, None)
+    assert "side A unlike toy" in ended.err
+    # What an operator has of its own may be another.
+    with_identity(root / "well", range(1, ROUNDS + 1), {"suite_hash": "ab" * 32, "shapes_hash": "feedfeedfeed"})
+    assert report("repeat_1").code == 0
+
+
+def test_lanes_have_a_card_each(tmp_path: Path, report: Report) -> None:
+    root = tmp_path / "repeat_1"
+    write_plan(root, {"0": [("toy", "subject")], "1": [("toy", "subject")]}, rounds=ROUNDS)
+    for lane, name in (("0", "r1"), ("1", "r2")):
+        rounds(root, {name: 0.01}, lane=lane)
+    with_identity(root / "1" / "toy", range(1, ROUNDS + 1), {"device_uuid": "GPU-0ther"})
+    assert report("repeat_1").code == 0
+    with_identity(root / "1" / "toy", (ROUNDS,), {"device_uuid": "GPU-third"})
+    ended = report("repeat_1")
+    assert (ended.code, ended.folder) == (4, None)
+    assert "device_uuid: before=GPU-0ther after=GPU-third" in ended.err

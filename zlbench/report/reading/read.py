@@ -14,6 +14,7 @@ from zlbench.identity import FILE_NAME, RunIdentity
 from zlbench.report.model import Header, Metric, OpReadings
 from zlbench.report.reading.cell import Cell, CellReader
 from zlbench.report.reading.collect import Collected
+from zlbench.report.reading.drift import Drift
 from zlbench.report.reading.kernels import kernel_dirs
 from zlbench.report.reading.tables import Tables
 from zlbench.rounds.order import sides_of
@@ -63,10 +64,12 @@ def read_rounds(root: Path, axis: Axis | None, *, allow: bool = False) -> Rounds
         for entry in lane["ops"]:
             reading.operator(folder / entry["dir"], entry, tables)
             reading.reader.forget()
+            reading.drift.operator()
+        reading.drift.lane()
     return RoundsRead(
         plan=plan,
         ops=tuple(into.value() for into in reading.found.values()),
-        complaints=tuple(reading.complaints.values()),
+        complaints=reading.complained(),
         before=reading.identities.get("A"),
         after=reading.identities.get("B"),
         cells=reading.cells,
@@ -85,9 +88,16 @@ class _Reading:
     found: dict[str, Collected] = field(default_factory=dict)
     places: dict[str, list[tuple[Path, Path]]] = field(default_factory=dict)
     complaints: dict[tuple[str, str, str, str], guard.Complaint] = field(default_factory=dict)
+    drift: Drift = field(default_factory=Drift)
     identities: dict[str, RunIdentity] = field(default_factory=dict)
     sides: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     cells: int = 0
+
+    def complained(self) -> tuple[guard.Complaint, ...]:
+        """What the guard says of pairs, then of each side over time where that is not the same once more."""
+        told = {(one.op, one.field) for one in self.complaints.values() if one.severity is guard.Severity.REFUSE}
+        drifted = (one for one in self.drift.found.values() if (one.op, one.field) not in told)
+        return (*self.complaints.values(), *drifted)
 
     def operator(self, folder: Path, entry: Mapping[str, Any], tables: Tables) -> None:
         """Read one operator of a lane, or its shard there."""
@@ -116,6 +126,7 @@ class _Reading:
             if cell.identity is not None and side not in self.identities:
                 self.identities[side] = cell.identity
                 self.sides[side] = store.read_json(cell.path / FILE_NAME) or {}
+        self.drift.see({"A": a.identity, "B": b.identity}, op=into.op, number=number)
         for complaint in self.reader.complaints(a, b, op=into.op):
             self.complaints.setdefault((complaint.op, complaint.field, complaint.before, complaint.after), complaint)
         metric = Metric(self.plan.get("metric", Metric.LATENCY.value))
