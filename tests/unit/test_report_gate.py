@@ -108,6 +108,18 @@ def test_rows_and_operators_beyond_a_threshold_are_found_the_largest_first() -> 
     assert names(campaign(), "faster>7%") == []
 
 
+@pytest.mark.parametrize(("what", "percent"), [(Watched.SLOWER, 4.1), (Watched.FASTER, -6)])
+def test_what_is_just_at_the_threshold_is_not_beyond_it(what: Watched, percent: float) -> None:
+    verdict = Verdict.SLOWER if what is Watched.SLOWER else Verdict.FASTER
+    found = hand.summary(hand.op("mm", hand.row("1x1", verdict, percent), verdict=verdict, percent=percent))
+    (row,) = found.subjects[0].rows
+    assert row.result is not None
+    assert row.result.estimate is not None
+    most = abs(math.expm1(row.result.estimate))
+    assert regressions(found, [Gate(what=what, most=most)]) == ()
+    assert len(regressions(found, [Gate(what=what, most=math.nextafter(most, 0.0))])) == 2
+
+
 def test_gates_are_judged_one_by_one_and_once() -> None:
     assert names(campaign(), "faster>5%", "slower>5%", "slower>5%") == [
         "mm", "mm float16 4096x4096", "all", "all float16 8x8",
