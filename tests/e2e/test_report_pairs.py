@@ -707,3 +707,50 @@ def test_lanes_have_a_card_each(tmp_path: Path, report: Report) -> None:
     ended = report("repeat_1")
     assert (ended.code, ended.folder) == (4, None)
     assert "device_uuid: before=GPU-0ther after=GPU-third" in ended.err
+
+
+def watched(root: Path, interval: str = "5.0") -> Path:
+    """Let the plan say that the card was looked at while the rounds ran."""
+    plan = store.read_json(root / "repeat.json")
+    asked = {"telemetry_interval": {"words": [interval], "source": "default", "where": ""}}
+    store.write_json(root / "repeat.json", {**plan, "settings": asked})
+    return root
+
+
+@pytest.mark.parametrize("torn", ["no file", "a head alone", "half a line", "no UTF-8"])
+def test_a_pair_that_nobody_judged_does_not_count(tmp_path: Path, report: Report, torn: str) -> None:
+    root = watched(rounds(tmp_path / "repeat_1", {"r1": 0.01}, factor=1.0))
+    write_pairs_tsv(root, *(("toy", number, 1, "-", 1) for number in range(1, ROUNDS + 1)))
+    assert (report("repeat_1").code, report("repeat_1").rows["r1"]["n"]) == (0, ROUNDS)
+    whole = (root / "pairs.tsv").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    if torn == "no file":
+        (root / "pairs.tsv").unlink()
+        left = 0
+    else:
+        kept = {"a head alone": lines[:1], "half a line": [*lines[:5], lines[5][:6]], "no UTF-8": [b"\xff\xfe\n"]}[torn]
+        (root / "pairs.tsv").write_bytes(b"".join(kept))
+        left = 4 if torn == "half a line" else 0
+    ended = report("repeat_1")
+    if not left:
+        assert ended.code == 5
+        assert "not judged" in ended.err + ended.out
+        return
+    assert (ended.code, ended.rows["r1"]["n"]) == (6, left)
+    assert ended.op["invalid_pairs"] == [f"round {number}: not judged" for number in (5, 6)]
+    assert "not judged" in ended.out
+
+
+def test_where_nobody_looked_at_the_card_no_line_says_nothing(tmp_path: Path, report: Report) -> None:
+    watched(rounds(tmp_path / "repeat_1", {"r1": 0.01}, factor=1.0), interval="0.0")
+    assert report("repeat_1").code == 0
+
+
+def test_the_newest_pair_of_running_rounds_is_not_judged_yet(tmp_path: Path, report: Report) -> None:
+    root = watched(rounds(tmp_path / "repeat_1", {"r1": 0.01}, factor=1.0))
+    write_pairs_tsv(root, *(("toy", number, 1, "-", 1) for number in range(1, ROUNDS)))
+    with store.hold(root):
+        ended = report("repeat_1")
+    assert (ended.code, ended.op["invalid_pairs"], ended.op["missing_rounds"]) == (6, [], 1)
+    assert "not at their end: the rounds are running" in ended.out
+    assert report("repeat_1").op["invalid_pairs"] == ["round 6: not judged"]

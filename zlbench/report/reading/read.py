@@ -16,7 +16,7 @@ from zlbench.report.reading.cell import Cell, CellReader
 from zlbench.report.reading.collect import Collected
 from zlbench.report.reading.drift import Drift
 from zlbench.report.reading.kernels import kernel_dirs
-from zlbench.report.reading.tables import Tables
+from zlbench.report.reading.tables import NOT_JUDGED, Judged, Tables
 from zlbench.rounds.order import sides_of
 from zlbench.rounds.plan import Schedule
 from zlbench.text import plural
@@ -56,7 +56,7 @@ def read_rounds(root: Path, axis: Axis | None, *, allow: bool = False) -> Rounds
         allow: whether an operator counts although its first pair was not comparable.
     """
     plan: Mapping[str, Any] = store.read_json(root / REPEAT) or {}
-    reading = _Reading(plan=plan, reader=CellReader(axis=axis), allow=allow)
+    reading = _Reading(plan=plan, reader=CellReader(axis=axis), allow=allow, running=store.is_held(root))
     lanes = plan.get("lanes", ())
     for lane in lanes:
         folder = root / str(lane["lane"]) if len(lanes) > 1 else root
@@ -85,6 +85,7 @@ class _Reading:
     plan: Mapping[str, Any]
     reader: CellReader
     allow: bool
+    running: bool
     found: dict[str, Collected] = field(default_factory=dict)
     places: dict[str, list[tuple[Path, Path]]] = field(default_factory=dict)
     complaints: dict[tuple[str, str, str, str], guard.Complaint] = field(default_factory=dict)
@@ -109,14 +110,24 @@ class _Reading:
         into.rerun += tables.reruns(names)
         into.fallbacks.update(tables.marked(names))
         finished = 0
-        for number, a, b in _rounds(folder):
+        begun = [*_rounds(folder)]
+        for number, a, b in begun:
             pair = (self.reader.read(a), self.reader.read(b))
             self.cells += sum(cell.outcome is not None for cell in pair)
-            finished += all(cell.outcome is not None and cell.outcome.kept for cell in pair)
-            if _usable(into, number, pair, tables, names):
+            judged = tables.pair(names, number) or self._unjudged
+            kept = all(cell.outcome is not None and cell.outcome.kept for cell in pair)
+            if kept and self.running and number == begun[-1][0] and judged is NOT_JUDGED:
+                continue  # it is judged in a moment
+            finished += kept
+            if _usable(into, number, pair, judged):
                 self._round(into, number, pair, tables, names)
         self._first_pair(into, folder)
         into.missing = max(into.missing, self._wanted(folder, into) - finished)
+
+    @property
+    def _unjudged(self) -> Judged | None:
+        """What a pair is that no line judges; rounds that were not watched, or of older make, have no such lines."""
+        return NOT_JUDGED if _watched(self.plan) else None
 
     def _round(
         self, into: Collected, number: int, pair: tuple[Cell, Cell], tables: Tables, names: tuple[str, str]
@@ -163,7 +174,17 @@ def _rounds(folder: Path) -> Iterator[tuple[int, Path, Path]]:
         yield number, folder / f"r{number}_A", folder / f"r{number}_B"
 
 
-def _usable(into: Collected, number: int, pair: tuple[Cell, Cell], tables: Tables, names: tuple[str, str]) -> bool:
+def _watched(plan: Mapping[str, Any]) -> bool:
+    """Whether the card was looked at while the rounds ran, so that each pair was judged by what was seen."""
+    settings = plan.get("settings")
+    setting = settings.get("telemetry_interval") if isinstance(settings, Mapping) else None
+    try:
+        return isinstance(setting, Mapping) and float(setting["words"][0]) > 0
+    except (KeyError, IndexError, TypeError, ValueError):
+        return False
+
+
+def _usable(into: Collected, number: int, pair: tuple[Cell, Cell], judged: Judged | None) -> bool:
     """Whether both cells of a round came to a good end and nothing invalidates the pair; else it is noted why not."""
     bad = []
     for side, cell in zip("AB", pair, strict=True):
@@ -175,7 +196,6 @@ def _usable(into: Collected, number: int, pair: tuple[Cell, Cell], tables: Table
         return False
     if any(cell.outcome is None for cell in pair):
         return False  # not measured yet
-    judged = tables.pair(names, number)
     if judged is not None and not judged.valid:
         into.invalid.append(f"round {number}: {judged.cause}")
         return False

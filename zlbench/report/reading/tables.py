@@ -25,6 +25,10 @@ class Judged:
     tries: int
 
 
+NOT_JUDGED = Judged(valid=False, cause="not judged", tries=1)
+"""What takes the place of a line that is not there: whether the pair was disturbed is not known."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tables:
     """What the tables of one lane say, by operator as they name it: its directory, in older ones its name.
