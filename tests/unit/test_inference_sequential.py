@@ -76,7 +76,24 @@ def test_a_look_is_scipys_t_test(differences: list[float]) -> None:
 def test_a_row_was_there_for_the_looks_that_brought_it_pairs(
     rounds: list[int], expected: list[tuple[int, int]]
 ) -> None:
-    assert reached(rounds, LOOKS) == expected
+    assert reached(abba(rounds), LOOKS) == expected
+
+
+def abba(rounds: list[int]) -> list[tuple[int, bool]]:
+    return [(number, number % 2 == 1) for number in rounds]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "expected"),
+    [
+        ([2, 4, 6, 8, 9], [(2, 5)]),
+        ([1, 3, 5, 7], []),
+        ([1, 3, 5, 7, 8, 9, 10], [(1, 5), (2, 7)]),
+        ([9, 11, 13, 15, 16], [(2, 5)]),
+    ],
+)
+def test_a_look_whose_pairs_have_one_order_is_none(rounds: list[int], expected: list[tuple[int, int]]) -> None:
+    assert reached(abba(rounds), LOOKS) == expected
 
 
 @given(values)

@@ -93,7 +93,7 @@ def _moments(valid: Sequence[Series], looks: Sequence[tuple[int, float]]) -> dic
     """Mean and variance of each row, by look."""
     found: dict[int, list[_Moments]] = defaultdict(list)
     for number, row in enumerate(valid):
-        for index, n in reached([pair.round for pair in row.pairs], looks):
+        for index, n in reached([(pair.round, pair.a_first) for pair in row.pairs], looks):
             known = row.differences[:n]
             mean = mean_of(known)
             variance = variance_of(known, mean)

@@ -83,20 +83,22 @@ class Sequential:
         return -bound < self.low and self.high < bound
 
 
-def reached(rounds: Sequence[int], looks: Sequence[tuple[int, float]]) -> list[tuple[int, int]]:
+def reached(pairs: Sequence[tuple[int, bool]], looks: Sequence[tuple[int, float]]) -> list[tuple[int, int]]:
     """Which looks a row was there for: index of the look, and how many of its pairs were known then.
 
-    A look that brought no new pair is none: the row was settled, or its pairs were lost. What was measured after the
-    last look counts at the last one.
+    A look that brought no new pair is none: the row was settled, or its pairs were lost. Nor is one whose pairs all
+    had the same side first: what coming second costs would pass for an effect. What was measured after the last look
+    counts at the last one.
 
     Args:
-        rounds: numbers of the rounds with a valid pair, in order.
+        pairs: number of each round with a valid pair, in order, and whether side A came first.
         looks: number of rounds and weight of each.
     """
+    rounds, orders = [number for number, _ in pairs], [first for _, first in pairs]
     found, before = [], 0
     for index, (number, _) in enumerate(looks):
         n = bisect_right(rounds, number) if index < len(looks) - 1 else len(rounds)
-        if n > before and n >= FEWEST_PAIRS:
+        if n > before and n >= FEWEST_PAIRS and len(set(orders[:n])) > 1:
             found.append((index, n))
         before = n
     return found

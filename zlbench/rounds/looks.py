@@ -14,6 +14,7 @@ from enum import Enum
 from zlbench.inference.sequential import Seen, Sequential, look_at, put_together, reached, scipy_stats
 from zlbench.inference.series import LEAST_SD, mean_of, variance_of
 from zlbench.inference.types import ALPHA, DELTA
+from zlbench.rounds.order import sides_of
 
 _Looks = Sequence[tuple[int, float]]
 
@@ -58,9 +59,7 @@ def _seen(by_round: Mapping[int, float], looks: _Looks) -> list[tuple[int, Seen]
     """What each look knew, with the round after which it was."""
     rounds = sorted(by_round)
     found = []
-    for index, n in reached(rounds, looks):
-        if len({number % 2 for number in rounds[:n]}) == 1:
-            continue  # In ABBA, one side came first in all of them: the report gives no verdict on that.
+    for index, n in reached([(number, sides_of(number)[0] == "A") for number in rounds], looks):
         number, weight = looks[index]
         known = [by_round[k] for k in rounds[:n]]
         mean = mean_of(known)
