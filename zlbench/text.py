@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
 _ASCII = str.maketrans({"→": "->", "·": "-", "…": "...", "−": "-", "±": "+-", "×": "x", "µ": "u", "✓": "ok"})
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\[)", re.MULTILINE)
+"""To a CI runner that reads along, a line that begins so is a command, and data must not give one."""
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
+"""Categories of characters that move a cursor, turn the direction of text or end a line for some readers."""
 
 
 def columns(
@@ -112,14 +118,39 @@ def tail(path: Path, count: int) -> list[str]:
         return []
 
 
-def say(text: str = "", *, to: TextIO | None = None) -> None:
+def without_commands(text: str) -> str:
+    """Text that no CI runner takes for a command.
+
+    >>> without_commands("::error::mm")
+    ': :error::mm'
+    """
+    return _COMMAND.sub(r"\1: ", text)
+
+
+def harmless(text: str) -> str:
+    """Lines of a text that may hold data from anywhere: they move no cursor and give no command."""
+    seen = (
+        "\N{REPLACEMENT CHARACTER}" if char not in "\n\t" and unicodedata.category(char) in _UNSEEN else char
+        for char in text.replace("\r\n", "\n")
+    )
+    return without_commands("".join(seen))
+
+
+def say(text: str = "", *, to: TextIO | None = None, command: bool = False) -> None:
     """Write a line, at once, in whatever characters the stream can take. Results go to stdout, talk to stderr.
+
+    Talk names what stands in files and on the command line; whatever that is, it stays text.
+
+    Args:
+        command: the line is meant for a CI runner, and what it holds of data is escaped.
 
     Never raises: what a measurement ends with must not hang on somebody who reads along (`… | head`, a full disk).
     """
     stream = to or sys.stderr
     if stream is None:  # closed by the caller, `2>&-`
         return
+    if stream is sys.stderr and not command:
+        text = harmless(text)
     encoding = (stream.encoding or "ascii").lower()
     if "utf" not in encoding:
         text = text.translate(_ASCII)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import re
+import sys
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -126,3 +130,29 @@ def test_counts_below_each_other_are_of_one_width() -> None:
         "  13 kernels",
         "   0 rows",
     ]
+
+
+@given(st.text(max_size=60))
+def test_talk_moves_no_cursor_and_gives_no_command_to_a_runner_that_reads_along(text: str) -> None:
+    for data in (text, f"a\n::error title=x::{text}", f"\t::{text}", f"##[group]{text}", f"\x1b[2J\u202e{text}\r::x"):
+        stream = io.StringIO()
+        with contextlib.redirect_stderr(stream):
+            say(data)
+        for line in stream.getvalue().split("\n"):
+            assert not re.match(r"\s*::", line), line
+            assert "##[" not in line
+            assert not [
+                char for char in line if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char != "\t"
+            ]
+
+
+def test_talk_keeps_its_own_lines_and_a_command_that_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    said = "op mm::half: a → b\n  | 5\u00a0µs\tx #[y]"
+    say(said)
+    say("::error title=mm::slower", command=True)
+    assert capsys.readouterr().err == f"{said}\n::error title=mm::slower\n"
+
+
+def test_a_result_is_written_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    say("\x1b[31mslower\x1b[0m", to=sys.stdout)
+    assert capsys.readouterr().out == "\x1b[31mslower\x1b[0m\n"

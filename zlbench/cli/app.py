@@ -68,6 +68,10 @@ class App:
         """Say something to the person who waits."""
         say(text)
 
+    def tell_runner(self, line: str) -> None:
+        """Tell a CI runner something; data in it is escaped by whoever made the line."""
+        say(line, command=True)
+
     def result(self, text: str) -> None:
         """Print a result."""
         say(text, to=sys.stdout)

@@ -78,7 +78,7 @@ def _tell_github(app: App, folder: Path, found: Sequence[gate.Regression]) -> No
     """Annotations, and the page of the step, where a workflow runs this. Both go where no result goes."""
     if github.in_actions(app.env):
         for line in github.annotations(found):
-            app.talk(line)
+            app.tell_runner(line)
     warning = github.write_step_summary((folder / REPORT).read_text(encoding="utf-8"), app.env)
     if warning:
         app.talk(f"note: {warning}")

@@ -12,7 +12,7 @@ from zlbench.report import exact
 from zlbench.report.prose import wording
 from zlbench.report.standing import ALIKE, CHANGED, Standing, by_urgency, judged, standing, urgency
 from zlbench.report.summary import OpSummary, RowSummary, Summary
-from zlbench.text import columns, folded, plural
+from zlbench.text import columns, folded, plural, without_commands
 
 WIDTH = 100
 MARGIN = "        "
@@ -23,8 +23,6 @@ _FEWEST = 12
 """Columns that a name keeps, whatever else there is."""
 _ROWS, _EACH_WAY, _OPERATORS, _MISSING, _EXAMPLES, _NAME = 60, 24, 30, 12, 3, 48
 """What is shown at most: a terminal is for what must be seen first, files hold the rest."""
-_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)")
-"""To a CI runner that reads along, a line that begins so is a command, and data must not give one."""
 _BOUND, _KEEP = "\u00a0", re.compile(r" (?=[·%→±])|(?<!·) (?=\d)|(?<=[→±]) |(?<=\d) (?=[a-z])")
 """Where no line ends: between a number or a sign and what it belongs to."""
 _PAINT = re.compile("\x1b\\[\\d*m")
@@ -224,4 +222,4 @@ def _delta(summary: Summary) -> float:
 def _safe(line: str, width: int) -> str:
     """The last resort: no line is longer, and none is a command."""
     bare = _PAINT.sub("", line)
-    return _COMMAND.sub(r"\1: ", line if len(bare) <= width else cut(bare, width))
+    return without_commands(line if len(bare) <= width else cut(bare, width))
