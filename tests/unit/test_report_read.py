@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from zlbench.report.model import LeftOut, Measured, OpReadings, Reading, RowRead
 from zlbench.report.reading.load import Kind, load, source_of
 from zlbench.report.reading.tables import Tables
 from zlbench.report.samples import resolution, samples_of, settings_of, why_no_headline
+from zlbench.report.summary import summarise
 
 
 def root(folder: Path, *, rounds: int = 2, metric: str = "latency_ms") -> Path:
@@ -228,3 +230,56 @@ def test_a_pair_and_a_screen_are_no_rounds(tmp_path: Path) -> None:
     runs = source_of([tmp_path / "screen_1" / "toy" / "A", tmp_path / "screen_1" / "fft" / "A"])
     assert runs.title == "report of toy/A and fft/A"
     assert [op.op for op in load(whole).ops] == ["fft", "toy"]
+
+
+def plan_looks(folder: Path, *looks: int) -> None:
+    plan = store.read_json(folder / "repeat.json")
+    store.write_json(folder / "repeat.json", {**plan, "rounds": {"looks": list(looks)}})
+
+
+def done(folder: Path) -> int | None:
+    (sample,) = samples_of(read(folder))
+    return sample.rounds_done
+
+
+def test_rounds_that_are_not_at_their_end_say_how_far_they_are(tmp_path: Path) -> None:
+    folder = root(tmp_path, rounds=12)
+    for number in range(1, 6):
+        write_pair(folder / "toy", number, {"r1": (1.0, 1.1)})
+    assert done(folder) == 5
+    assert (
+        summarise(read(folder)).subjects[0].rows[0].result.what == "invalid: NO_LOOK_YET (not at its end: no look yet)"
+    )
+    plan_looks(folder, 4, 8, 16)
+    assert done(folder) == 5
+    assert summarise(read(folder)).subjects[0].rows[0].result.n == 4
+    store.write_json(folder / "toy" / "settled.json", {"rounds": 5, "rows": {"r1": {"why": "effect"}}})
+    assert done(folder) is None
+
+
+def test_rounds_at_their_end_are_all_done(tmp_path: Path) -> None:
+    folder = root(tmp_path, rounds=5)
+    for number in range(1, 6):
+        write_pair(folder / "toy", number, {"r1": (1.0, 1.1)})
+    assert done(folder) is None
+
+
+def test_a_failed_round_is_not_to_come(tmp_path: Path) -> None:
+    folder = root(tmp_path, rounds=6)
+    for number in range(1, 6):
+        write_pair(folder / "toy", number, {"r1": (1.0, 1.1)})
+    write_run(folder / "toy" / "r6_A", [row("r1", 1.0)], state=CellState.CRASH, autotune_mode="replay")
+    assert only(read(folder)).missing == 1
+    assert done(folder) is None
+    root(tmp_path, rounds=8)
+    assert done(folder) == 6
+
+
+def test_a_part_of_an_operator_that_is_done_is_so_whatever_another_lacks() -> None:
+    def one(name: str, count: int) -> RowReadings:
+        return RowReadings(name=name, dtype="-", label=name, unit="ms", readings=readings(count))
+
+    op = OpReadings(op="o", directory="o", rows=(one("fast", 6), one("slow", 3)), rounds=tuple(range(1, 7)), missing=3)
+    measured = dataclasses.replace(read_nothing(op), looks=((6, 1.0),))
+    assert [sample.rounds_done for sample in samples_of(measured)] == [None, 3]
+    assert [sample.rounds_done for sample in samples_of(read_nothing(op))] == [None, None]

@@ -39,7 +39,7 @@ def infer(samples: Iterable[Sample], settings: Settings) -> Inference:
     Raises:
         PreflightError: there is no scipy.
     """
-    rows = [make_series(sample) for sample in samples]
+    rows = [make_series(sample, settings.looks) for sample in samples]
     if rows:
         scipy_stats()  # asked for here, so that what is missing is said in one way
     calibration = calibrate(rows)

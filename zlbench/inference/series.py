@@ -53,15 +53,33 @@ class Series:
         return self.step > 0 and variance <= self.rounding
 
 
-def make_series(sample: Sample) -> Series:
-    """Make a sample ready; pairs that are no numbers are none."""
-    pairs = tuple(sorted((pair for pair in sample.pairs if _is_pair(pair)), key=lambda pair: pair.round))
+def make_series(sample: Sample, looks: Sequence[tuple[int, float]] = ()) -> Series:
+    """Make a sample ready; pairs that are no numbers are none.
+
+    Args:
+        looks: number of rounds and weight of each. Of a row that is not at its end, pairs after the last look that was
+            due are left for the next one: a report made in between would be a look that nobody has paid for.
+    """
+    due = _due(sample, looks)
+    pairs = tuple(
+        sorted(
+            (pair for pair in sample.pairs if _is_pair(pair) and (not due or pair.round <= due)),
+            key=lambda pair: pair.round,
+        )
+    )
     step = sample.resolution if 0 < sample.resolution < _WIDEST else 0.0
     return Series(
         key=sample.key, pairs=pairs, differences=[pair.log_b - pair.log_a for pair in pairs], step=step,
         least_variance=max(2 * step * step / 12, LEAST_SD * LEAST_SD), control=sample.control, counted=sample.counted,
-        why=_why(sample, pairs),
+        why=_why(sample, pairs) or (Why.NO_LOOK if due == 0 else None),
     )  # fmt: skip
+
+
+def _due(sample: Sample, looks: Sequence[tuple[int, float]]) -> int | None:
+    """Round of the last look that was due, 0 before the first; None where all of them were."""
+    if sample.rounds_done is None or not looks or sample.rounds_done >= looks[-1][0]:
+        return None
+    return max((number for number, _ in looks if number <= sample.rounds_done), default=0)
 
 
 def _is_pair(pair: Pair) -> bool:

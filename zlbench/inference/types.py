@@ -35,6 +35,8 @@ class Why(str, Enum):
     """The same side came first in every round."""
     PAIRS_DISTURBED = "PAIRS_DISTURBED"
     """Pairs stayed disturbed after every retry, so that fewer than 4 are valid."""
+    NO_LOOK = "NO_LOOK_YET"
+    """Rounds are not at their end, and no look at them is due yet."""
     CALIBER = "CALIBER_MISMATCH"
     """The sides were measured in different ways in every round that is left."""
 
@@ -69,6 +71,8 @@ class Sample:
         why: set where something else than the pairs themselves makes the row invalid. PAIRS_DISTURBED may be said of
             every row that lost pairs so: it counts where fewer than 4 are left.
         counted: whether it is part of its operator's aggregate; no row of an operator that lacks rows or rounds is.
+        rounds_done: so many rounds are finished and others are still to come: it is judged by the looks that were due
+            so far, and by none before the first. None where it is at its end.
     """
 
     key: tuple[str, str]
@@ -77,6 +81,7 @@ class Sample:
     counted: bool = True
     resolution: float = 0.0
     why: Why | None = None
+    rounds_done: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

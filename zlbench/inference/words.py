@@ -10,6 +10,7 @@ _WHY = {
     Why.FEW_PAIRS: "fewer than 4 valid pairs",
     Why.ORDER_CONFOUNDED: "the same side came first in every round",
     Why.PAIRS_DISTURBED: "pairs stayed disturbed after every retry",
+    Why.NO_LOOK: "not at its end: no look yet",
     Why.CALIBER: "the sides were measured in different ways",
 }
 

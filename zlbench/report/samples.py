@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -26,7 +27,8 @@ def settings_of(measured: Measured, *, delta: float = DELTA, q: float = Q) -> Se
 
 def samples_of(measured: Measured) -> list[Sample]:
     """Every row of every operator, also those without a pair."""
-    return [sample for op in measured.ops for sample in _samples(op)]
+    planned = max((number for number, _ in measured.looks), default=0)
+    return [sample for op in measured.ops for sample in _samples(op, planned)]
 
 
 def why_no_headline(op: OpReadings) -> str:
@@ -59,7 +61,26 @@ def resolution(row: RowReadings) -> float:
     return _EVENT_MS / (max(value, min(_REPLAY_MS, _MOST_CALLS * value)) if warm_graph else value)
 
 
-def _samples(op: OpReadings) -> Iterator[Sample]:
+def rounds_done(op: OpReadings, row: RowReadings, planned: int) -> int | None:
+    """How many rounds of a row are finished where others are still to come; None where none are.
+
+    Rounds come in order. A failed one is finished as well; so is each that a row has a reading of, or a reason for
+    having none, whatever another lane's part of its operator still lacks.
+
+    Args:
+        planned: rounds of the plan, 0 where there is none. An operator whose rows are settled lacks none of them.
+    """
+    failed = {" ".join(text.split()[:2]) for text in op.failed}
+    lacking = op.missing - len(failed)
+    if not planned or lacking <= 0:
+        return None
+    known = {item.round for item in (*row.readings, *row.left_out)}
+    unbroken = next(number for number in itertools.count(1) if number not in known) - 1
+    done = max(planned - lacking, unbroken)
+    return done if done < planned else None
+
+
+def _samples(op: OpReadings, planned: int) -> Iterator[Sample]:
     whole = op.control or not why_no_headline(op)
     for row in op.rows:
         yield Sample(
@@ -69,6 +90,7 @@ def _samples(op: OpReadings) -> Iterator[Sample]:
             counted=whole and row.counted,
             resolution=resolution(row),
             why=_why(op, row),
+            rounds_done=rounds_done(op, row, planned),
         )
 
 

@@ -35,6 +35,10 @@ REPORT: Mapping[str, Entry] = {
         "Pairs stayed disturbed in every try, so that fewer than 4 are valid.",
         "So few pairs carry no verdict. Those that were set aside were so by cause, never by value.",
         "See to the cause that stands beside the pair, then go on with --resume."),
+    "NO_LOOK_YET": (
+        "Rounds of the plan are still to come, and no look at them was due yet.",
+        "A verdict now would be one more look, and wrong more often than it says.",
+        "Wait, or go on with --resume; --until-settled plans looks on the way."),
     "CALIBER_MISMATCH": (
         "In every round that is left, the sides were measured in different ways.",
         "The difference would be that between the ways.", "The excluded rows say what differs."),

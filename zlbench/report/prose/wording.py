@@ -21,6 +21,7 @@ _WHY = {
     Why.FEW_PAIRS: "few pairs",
     Why.ORDER_CONFOUNDED: "order",
     Why.PAIRS_DISTURBED: "disturbed",
+    Why.NO_LOOK: "no look yet",
     Why.CALIBER: "caliber",
 }
 _UNCALIBRATED = "UNCALIBRATED"
