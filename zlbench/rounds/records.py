@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zlbench import store
-from zlbench.cells import CellOutcome, CellState, read_json_lines
+from zlbench.cells import CellOutcome, CellState
 from zlbench.errors import ExitCode
 from zlbench.measure.runner import stored_outcome
 from zlbench.partition_plan import Kind, Piece
+from zlbench.report.reading.collect import Collected
+from zlbench.rounds.order import sides_of
 from zlbench.rounds.plan import Metric, Schedule
 from zlbench.rounds.status import Table
-from zlbench.run_rows import name_of
+from zlbench.run_rows import RunRows
 from zlbench.telemetry.read import OF_CELL
 
 FIRST_PAIR = "first_pair.json"
@@ -24,7 +25,6 @@ SETTLED = "settled.json"
 """Rows that needed no more rounds, and since when."""
 RECORD = "record.json"
 """Which cell holds the record that all replay, where that is not the first side A any more."""
-_OK = "SUCCESS"
 
 
 def cell_dir(folder: Path, number: int, side: str) -> Path:
@@ -32,26 +32,18 @@ def cell_dir(folder: Path, number: int, side: str) -> Path:
     return folder / f"r{number}_{side}"
 
 
-def values(cell: Path, metric: Metric) -> dict[str, tuple[float, str]]:
-    """What each row of a cell was measured at, and by which timer."""
-    name = "latency_ms" if metric is Metric.LATENCY else "value"
-    found = {}
-    for row in read_json_lines(cell / "rows.jsonl"):
-        value = row.get(name)
-        if row.get("status") == _OK and isinstance(value, int | float) and value > 0 and name_of(row):
-            found[name_of(row)] = (float(value), str(row.get("timer")))
-    return found
-
-
 def differences(folder: Path, rounds: Iterable[int], metric: Metric) -> dict[str, dict[int, float]]:
-    """``ln B - ln A`` by row and round; a row that the sides timed in different ways has none in that round."""
-    found: dict[str, dict[int, float]] = {}
+    """``ln B - ln A`` by row and round, of what a report of these rounds would compare and of nothing else."""
+    into = Collected(op=folder.name, directory=folder.name)
+    add = into.add if metric is Metric.LATENCY else into.add_values
     for number in rounds:
-        a, b = (values(cell_dir(folder, number, side), metric) for side in ("A", "B"))
-        for row, (value, timer) in a.items():
-            if row in b and b[row][1] == timer:
-                found.setdefault(row, {})[number] = math.log(b[row][0]) - math.log(value)
-    return found
+        a, b = (RunRows.read(cell_dir(folder, number, side)) for side in ("A", "B"))
+        add(number, a, b, a_first=sides_of(number)[0] == "A")
+    return {
+        row.name: {reading.round: reading.difference for reading in row.readings}
+        for row in into.value().rows
+        if row.readings and row.name
+    }
 
 
 def set_aside(folder: Path, number: int) -> int:
