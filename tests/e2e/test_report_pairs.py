@@ -754,3 +754,66 @@ def test_the_newest_pair_of_running_rounds_is_not_judged_yet(tmp_path: Path, rep
     assert (ended.code, ended.op["invalid_pairs"], ended.op["missing_rounds"]) == (6, [], 1)
     assert "not at their end: the rounds are running" in ended.out
     assert report("repeat_1").op["invalid_pairs"] == ["round 6: not judged"]
+
+
+OURS = ("report.md", "report.html", "report.json", "rows.csv", "junit.xml", "A.go-bench.txt", "B.pytest-benchmark.json")
+
+
+@pytest.mark.parametrize("out", [False, True])
+def test_a_refused_report_leaves_no_former_one_in_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], out: bool
+) -> None:
+    root = rounds(tmp_path / "repeat_1", {"r1": 0.01})
+    folder = tmp_path / "there" if out else root
+
+    def told(*more: str) -> tuple[int, str]:
+        words = ["report", "repeat_1", *(("--out", "there") if out else ()), *more]
+        code = main(words, env={"ZLBENCH_CWD": str(tmp_path), "ZLBENCH_ROOT": str(tmp_path)})
+        return code, capsys.readouterr().err
+
+    assert told("--export", "junit", "--export", "go", "--export", "pytest-benchmark")[0] == 0
+    (folder / "notes.txt").write_text("somebody's own")
+    former = {name: (folder / name).read_bytes() for name in OURS}
+    with_identity(root / "toy", (4,), {"driver": "999"})
+    code, err = told()
+    assert code == 4
+    assert {name: (folder / f"{name}.before").read_bytes() for name in OURS} == former
+    assert not any((folder / name).exists() for name in OURS)
+    assert (folder / "notes.txt").is_file()
+    assert "report.md.before" in err
+    assert told()[0] == 4  # there is nothing left to move
+    assert (folder / "report.md.before").read_bytes() == former["report.md"]
+    with_identity(root / "toy", (4,), {"driver": "575.57"})
+    assert told()[0] == 0
+    assert (folder / "report.md").read_bytes() == former["report.md"]
+
+
+def test_rounds_whose_first_pair_cannot_be_compared_have_no_report(tmp_path: Path, report: Report) -> None:
+    root = rounds(tmp_path / "repeat_1", {"r1": 0.01}, count=1)
+    told = {"verdict": "CACHE_NOT_FRESH", "dead_switch": False, "not_comparable": "a shared cache", "notes": []}
+    store.write_json(root / "toy" / "first_pair.json", told)
+    ended = report("repeat_1")
+    assert (ended.code, ended.out, ended.folder) == (4, "", None)
+    assert "NOT_COMPARABLE op=toy a shared cache" in ended.err
+    assert report("repeat_1", "--allow-caliber-mismatch").code == 0
+
+
+def test_rounds_without_a_row_in_common_have_no_report(tmp_path: Path, report: Report) -> None:
+    root = tmp_path / "repeat_1"
+    write_plan(root, {"0": [("toy", "subject")]}, rounds=2)
+    for number in (1, 2):
+        write_pair(root / "toy", number, {"r1": (0.01, None), "r2": (None, 0.01)})
+    ended = report("repeat_1")
+    assert (ended.code, ended.out, ended.folder) == (4, "", None)
+    assert "ZERO_MATCHED op=toy" in ended.err
+
+
+def test_a_control_that_cannot_be_compared_leaves_a_part(tmp_path: Path, report: Report) -> None:
+    root = tmp_path / "repeat_1"
+    write_plan(root, {"0": [("toy", "subject"), ("well", "control")]}, rounds=ROUNDS)
+    for number in range(1, ROUNDS + 1):
+        write_pair(root / "toy", number, times({"r1": 0.01}, number, 1.1))
+        write_pair(root / "well", number, {"r1": (0.01, None), "r2": (None, 0.01)}, op="well")
+    ended = report("repeat_1")
+    assert (ended.code, ended.rows["r1"]["result"]["verdict"]) == (6, "slower")
+    assert "ZERO_MATCHED" in ended.written

@@ -12,11 +12,11 @@ from zlbench import store
 from zlbench.cli.app import App
 from zlbench.cli.find import find_rounds
 from zlbench.cli.main import finish
-from zlbench.errors import ExitCode, NotComparableError, NothingMeasuredError
+from zlbench.errors import ExitCode, NotComparableError, NothingMeasuredError, ZlbenchError
 from zlbench.report import gate
 from zlbench.report.ending import exit_code, nothing_lines
 from zlbench.report.exports.data import to_data
-from zlbench.report.outputs import REPORT, Asked, Told, write
+from zlbench.report.outputs import BEFORE, REPORT, Asked, Told, move_aside, write
 from zlbench.report.prose import github
 from zlbench.report.prose.text import to_text
 from zlbench.report.reading.load import Kind, Source, load, source_of
@@ -45,10 +45,15 @@ def _without_collector() -> Iterator[None]:
 
 def _run(app: App) -> ExitCode:
     source = _source(app)
-    measured = load(source, allow=app.resolved.flag("allow_caliber_mismatch"))
-    code = exit_code(measured)
-    if source.kind is Kind.PAIRS and not measured.reason:
-        _refuse_nothing(nothing_lines(measured), code)
+    try:
+        measured = load(source, allow=app.resolved.flag("allow_caliber_mismatch"))
+        code = exit_code(measured)
+        # Rounds of which nothing was measured yet, or whose switch is dead, have that to tell.
+        if not measured.reason and (source.kind is Kind.PAIRS or code is ExitCode.NOT_COMPARABLE):
+            _refuse_nothing(nothing_lines(measured), code)
+    except (NotComparableError, NothingMeasuredError) as error:
+        _without_former(app, source, error)
+        raise
     summary = summarise(measured, delta=app.resolved.value("delta") / 100)
     gates = app.resolved.value("fail_on")
     found = gate.regressions(summary, gates)
@@ -94,9 +99,22 @@ def _folder(app: App, source: Source) -> Path:
 
     Runs that are compared are left as they are: their report is a directory of its own below runs/.
     """
+    return _known_folder(app, source) or store.create_run_dir(app.runs, "report", app.now)
+
+
+def _known_folder(app: App, source: Source) -> Path | None:
+    """The directory of the report where each call has the same; None where each makes its own."""
     if app.resolved.value("of") and app.resolved.source("out").kind is SourceKind.COMMAND_LINE:
         return app.runs
-    return source.root if source.kind is Kind.ROUNDS else store.create_run_dir(app.runs, "report", app.now)
+    return source.root if source.kind is Kind.ROUNDS else None
+
+
+def _without_former(app: App, source: Source, error: ZlbenchError) -> None:
+    """Leave no report in place that says what this one may not: scripts read whatever lies there."""
+    folder = _known_folder(app, source)
+    if folder is not None and move_aside(folder):
+        there = relative(folder / f"{REPORT}{BEFORE}", app.cwd)
+        error.hint = f"{error.hint}\nThe former report is not valid any more: {there}, and its other files alike."
 
 
 def _refuse_nothing(lines: list[str], code: ExitCode) -> None:

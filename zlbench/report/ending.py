@@ -14,15 +14,18 @@ _TOLD = 12
 
 def exit_code(measured: Measured) -> ExitCode:
     """One code for all operators, as `ab_repeat` sums up; controls say nothing of the change."""
-    codes = {op_code(op) for op in measured.ops}
+    codes = {op_code(op) for op in measured.ops if not op.control}
     if ExitCode.NOT_COMPARABLE in codes:
         return ExitCode.NOT_COMPARABLE
     if not any(row.readings for op in measured.ops for row in op.rows):
         # A campaign that found nothing to measure has said so, which is a result.
         return ExitCode.OK if measured.reason and not measured.ops else ExitCode.NOTHING_MEASURED
-    if {op_code(op) for op in measured.ops if not op.control} == {ExitCode.NOTHING_MEASURED}:
+    if codes == {ExitCode.NOTHING_MEASURED}:
         return ExitCode.NOTHING_MEASURED
-    return ExitCode.PARTIAL if ExitCode.PARTIAL in codes else ExitCode.OK
+    # A control that lacks something, or all, calibrates less: a part of what was asked for.
+    of_controls = {op_code(op) for op in measured.ops if op.control}
+    lacking = of_controls & {ExitCode.PARTIAL, ExitCode.NOT_COMPARABLE}
+    return ExitCode.PARTIAL if ExitCode.PARTIAL in codes or lacking else ExitCode.OK
 
 
 def op_code(op: OpReadings) -> ExitCode:

@@ -20,6 +20,9 @@ from zlbench.report.summary import Summary
 REPORT = "report.md"
 """The one that people are shown the way to."""
 PAGE = "report.html"
+ROWS, DATA, JUNIT, BENCHMARK, GO = "rows.csv", "report.json", "junit.xml", "pytest-benchmark.json", "go-bench.txt"
+BEFORE = ".before"
+"""What a former report is called of whose rounds no report may be made any more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,11 +53,11 @@ class Output:
 OUTPUTS: tuple[Output, ...] = (
     Output(render=lambda told: {REPORT: to_markdown(told.summary)}),
     Output(render=lambda told: {PAGE: to_html(told.summary)}),
-    Output(render=lambda told: {"rows.csv": to_csv(told.summary)}),
-    Output(render=lambda told: {"report.json": to_json(told.summary, failures=told.failures)}),
-    Output(export="junit", render=lambda told: {"junit.xml": to_junit(told.summary, failures=told.failures)}),
-    Output(export="pytest-benchmark", render=lambda told: _sides("pytest-benchmark.json", to_pytest_benchmark, told)),
-    Output(export="go", render=lambda told: _sides("go-bench.txt", to_go, told)),
+    Output(render=lambda told: {ROWS: to_csv(told.summary)}),
+    Output(render=lambda told: {DATA: to_json(told.summary, failures=told.failures)}),
+    Output(export="junit", render=lambda told: {JUNIT: to_junit(told.summary, failures=told.failures)}),
+    Output(export="pytest-benchmark", render=lambda told: _sides(BENCHMARK, to_pytest_benchmark, told)),
+    Output(export="go", render=lambda told: _sides(GO, to_go, told)),
 )
 EXPORTS = tuple(output.export for output in OUTPUTS if output.export)
 
@@ -88,6 +91,18 @@ def write(folder: Path, told: Told, asked: Asked | None = None) -> tuple[Path, .
     if asked.receipts is not None:
         written += _written(asked.receipts, receipts(told.summary))
     return tuple(written)
+
+
+def move_aside(folder: Path) -> tuple[Path, ...]:
+    """Rename the files of a former report, so that nobody takes them for what the refused one says.
+
+    Raises:
+        PreflightError: it cannot be written there.
+    """
+    names = (REPORT, PAGE, ROWS, DATA, JUNIT, *(f"{side}.{name}" for name in (BENCHMARK, GO) for side in "AB"))
+    there = [path for name in names if (path := folder / name).is_file()]
+    with store.clear_errors(folder):
+        return tuple(path.replace(path.with_name(path.name + BEFORE)) for path in there)
 
 
 def _written(folder: Path, texts: Mapping[str, str]) -> list[Path]:
