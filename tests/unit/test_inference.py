@@ -18,8 +18,9 @@ from zlbench.inference import Inference, Sample, Settings, infer
 from zlbench.inference.calibrate import NONE
 from zlbench.inference.evaluate import evaluate
 from zlbench.inference.judge import judge
+from zlbench.inference.moderate import moderate
 from zlbench.inference.series import make_series
-from zlbench.inference.types import OpResult, Pair, RowResult, Verdict, Why
+from zlbench.inference.types import OpResult, Pair, Prior, RowResult, Verdict, Why
 
 SIX = Settings(looks=((6, 1.0),))
 LOOKS = Settings(looks=((4, 0.1), (8, 0.3), (16, 0.6)))
@@ -383,6 +384,25 @@ def test_the_campaign_is_the_mean_over_subject_operators() -> None:
     assert whole.low is not None
     assert whole.high is not None
     assert whole.low < 0.03 < whole.high
+
+
+def test_the_error_of_the_bias_does_not_shrink_with_the_number_of_operators() -> None:
+    """100 operators without noise to speak of, 4 controls: all that is left is the controls' spread, over 4 and 100."""
+    means = [0.002, -0.002, 0.001, -0.001]
+    equal = [Sample(key=(f"c{k}", "r"), pairs=pairs([d] * 6), control=True) for k, d in enumerate(means)]
+    whole = infer([*(Sample(key=(f"op{k}", "x"), pairs=pairs([0.01] * 6)) for k in range(100)), *equal], SIX).campaign
+    assert whole.low is not None
+    assert whole.high is not None
+    error = float(stats.tstd(means)) * math.sqrt(1 / 100 + 1 / 4)
+    assert (whole.high - whole.low) / 2 == pytest.approx(float(stats.t.ppf(0.975, 3)) * error, rel=1e-3)
+
+
+def test_no_row_gets_more_degrees_of_freedom_than_all_rows_have() -> None:
+    """Rows almost equally noisy: the prior would be worth more than everything that was measured."""
+    prior = Prior(df=500.0, variance=1.0)
+    assert moderate(3.0, 5.0, prior, most_df=100.0) == (pytest.approx((500 + 15) / 505), 100.0)
+    assert moderate(3.0, 5.0, prior, most_df=1000.0)[1] == 505.0
+    assert moderate(3.0, 5.0, Prior(df=math.inf, variance=1.0), most_df=100.0) == (1.0, 100.0)
 
 
 def test_one_step_of_a_timer_is_no_difference() -> None:
