@@ -400,7 +400,7 @@ def test_the_error_of_the_bias_does_not_shrink_with_the_number_of_operators() ->
 def test_no_row_gets_more_degrees_of_freedom_than_all_rows_have() -> None:
     """Rows almost equally noisy: the prior would be worth more than everything that was measured."""
     prior = Prior(df=500.0, variance=1.0)
-    assert moderate(3.0, 5.0, prior, most_df=100.0) == (pytest.approx((500 + 15) / 505), 100.0)
+    assert moderate(3.0, 5.0, prior, most_df=100.0) == pytest.approx(((500 + 15) / 505, 100.0))
     assert moderate(3.0, 5.0, prior, most_df=1000.0)[1] == 505.0
     assert moderate(3.0, 5.0, Prior(df=math.inf, variance=1.0), most_df=100.0) == (1.0, 100.0)
 

@@ -74,7 +74,7 @@ def rounds_done(op: OpReadings, row: RowReadings, planned: int) -> int | None:
     lacking = op.missing - len(failed)
     if not planned or lacking <= 0:
         return None
-    known = {item.round for item in (*row.readings, *row.left_out)}
+    known = {item.round for item in row.readings} | {item.round for item in row.left_out}
     unbroken = next(number for number in itertools.count(1) if number not in known) - 1
     done = max(planned - lacking, unbroken)
     return done if done < planned else None
