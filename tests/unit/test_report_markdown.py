@@ -282,3 +282,10 @@ def test_an_operator_of_any_name_is_text_everywhere() -> None:
 
 def test_equal_input_gives_equal_bytes() -> None:
     assert to_markdown(summarise(campaign())) == to_markdown(summarise(campaign()))
+
+
+def test_a_unit_that_rows_invent_is_text() -> None:
+    compiled = one(hand.row("1x1", Verdict.SLOWER, 2, unit="<img src=x> | @octocat"), metric=Metric.COMPILE)
+    text = to_markdown(compiled)
+    assert "<img" not in text
+    assert "| @octocat" not in text

@@ -63,7 +63,7 @@ def _head(summary: Summary) -> Section:
     facts = " · ".join(filter(None, [*header.conditions, summary.planned, controls]))
     lines = [f"A {escaped(header.a)} → B {escaped(header.b)}{axis}"]
     if summary.measured:
-        lines.append(f"{wording.what(summary)} · {wording.convention(header.metric)}")
+        lines.append(f"{escaped(wording.what(summary))} · {wording.convention(header.metric)}")
     lines += [escaped(text, 400) for text in (facts, *header.warnings, *header.screen) if text]
     if summary.subjects or summary.controls:
         lines += [escaped(wording.counts_line(summary.counts), 400)]
