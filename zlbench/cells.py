@@ -166,7 +166,26 @@ class CellOutcome:
         values |= {"state": CellState(values["state"]), "markers": tuple(values.get("markers") or ())}
         return cls(**values)
 
+    @classmethod
+    def told(cls, data: object) -> CellOutcome | None:
+        """What a result.json says; None where it is none, or of a state that only a later version knows."""
+        try:
+            outcome = cls.from_json(data) if isinstance(data, Mapping) else None
+        except (KeyError, TypeError, ValueError):
+            return None
+        return outcome if outcome is not None and outcome._sound() else None
 
+    def _sound(self) -> bool:
+        numbers = (value for field in fields(self) if isinstance(field.default, int | float)
+                   for value in [getattr(self, field.name)])  # fmt: skip
+        return (
+            all(isinstance(number, int | float) and abs(number) < _MOST for number in (self.returncode, *numbers))
+            and all(isinstance(text, str) for text in (self.detail, *self.markers))
+        )  # fmt: skip
+
+
+_MOST = 1e18
+"""No count and no time is so large; what is was not written by us."""
 _OUTCOME = frozenset(field.name for field in fields(CellOutcome))
 _CODES = {
     CellState.OK: ExitCode.OK,
@@ -193,7 +212,7 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     try:
         # One call for all is twice as fast. Torn lines that make sense together give another number of records.
         records = json.loads(b"[%b]" % b",".join(lines)) if lines else []
-    except ValueError:
+    except (RecursionError, ValueError):
         records = None
     if records is None or len(records) != len(lines):
         records = list(_one_by_one(lines))
@@ -202,5 +221,5 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
 
 def _one_by_one(lines: Iterable[bytes]) -> Iterator[Any]:
     for line in lines:
-        with suppress(ValueError):
+        with suppress(RecursionError, ValueError):
             yield json.loads(line)

@@ -75,7 +75,7 @@ class SideFacts:
     def read(cls, cell_dir: Path, stamps: Sequence[str]) -> SideFacts:
         """Read a cell directory; one that was never run gives an empty side."""
         result = store.read_json(cell_dir / store.RESULT)
-        outcome = CellOutcome.from_json(result) if result else CellOutcome(state=CellState.NOT_RUN, returncode=-1)
+        outcome = CellOutcome.told(result) or CellOutcome(state=CellState.NOT_RUN, returncode=-1)
         ttgir = cell_dir / "ttgir"
         rows = read_json_lines(cell_dir / "rows.jsonl")
         kernels = {kernel.id: kernel for kernel in read_index(ttgir / "index.tsv") if kernel.launches}

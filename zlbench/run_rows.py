@@ -38,7 +38,7 @@ class RunRows:
         """
         known = identity or read_identity(run_dir)
         result = store.read_json(run_dir / store.RESULT) if outcome is None else None
-        outcome = CellOutcome.from_json(result) if result else outcome
+        outcome = CellOutcome.told(result) if result else outcome
         rows = read_json_lines(run_dir / "rows.jsonl")
         if outcome is not None and any(word == CARD_BUSY for word, _ in outcome.marked()):
             # When in the cell the other process ran is not known: every row is marked.

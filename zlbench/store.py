@@ -79,7 +79,7 @@ def read_json(path: Path) -> Any:
     """Read a whole JSON file; None where it is missing or was not written by us."""
     try:
         return json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, RecursionError, ValueError):
         return None
 
 

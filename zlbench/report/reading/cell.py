@@ -13,6 +13,8 @@ from zlbench.pair import unfit_shapes
 from zlbench.run_rows import RunRows
 
 TELEMETRY = "telemetry.json"
+_MOST_S = 1e12
+"""Seconds since the epoch beyond which nobody measures."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +34,7 @@ class Cell:
         """Seconds since the epoch; None where nobody looked."""
         seen = store.read_json(self.path / TELEMETRY)
         started = seen.get("started") if isinstance(seen, dict) else None
-        return float(started) if isinstance(started, int | float) else None
+        return float(started) if isinstance(started, int | float) and abs(started) < _MOST_S else None
 
 
 @dataclass(kw_only=True)
@@ -45,8 +47,7 @@ class CellReader:
 
     def read(self, path: Path) -> Cell:
         """A cell, finished or not."""
-        result = store.read_json(path / store.RESULT)
-        outcome = CellOutcome.from_json(result) if isinstance(result, dict) else None
+        outcome = CellOutcome.told(store.read_json(path / store.RESULT))
         return Cell(path=path, outcome=outcome, identity=self._identity(path))
 
     def complaints(self, a: Cell, b: Cell, *, op: str) -> tuple[guard.Complaint, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -13,8 +13,9 @@ from zlbench import guard, store
 from zlbench.axis import axis_of_plan
 from zlbench.campaign.record import CAMPAIGN, ROUNDS, SCREEN
 from zlbench.errors import UsageError
-from zlbench.report.model import Header, Measured, OpReadings
+from zlbench.report.model import Header, Measured, Metric, OpReadings
 from zlbench.report.predecessor.read import read_predecessor, recognise
+from zlbench.report.reading.faults import FAULTS
 from zlbench.report.reading.pair import read_pairs
 from zlbench.report.reading.read import REPEAT, RoundsRead, header_of, looks_of, planned_rounds, read_rounds
 from zlbench.report.reading.reproduce import commands_of
@@ -142,7 +143,7 @@ def _rounds(source: Source, *, allow: bool, details: bool) -> Measured:
     if not (rounds / REPEAT).is_file():
         header = Header(title=source.title, metric=None, screen=screen, axis=_axis_text(root / SCREEN))
         return Measured(header=header, reason=_no_rounds(root))
-    plan: dict[str, Any] = store.read_json(rounds / REPEAT) or {}
+    plan = _plan(rounds)
     axis = axis_of_plan(plan)
     read = read_rounds(rounds, axis, allow=allow)
     warnings = guard.refuse(read.complaints, allow=allow)
@@ -152,14 +153,41 @@ def _rounds(source: Source, *, allow: bool, details: bool) -> Measured:
     return _measured(read, ops, header, rounds if details else None, progress=progress)
 
 
+def _plan(rounds: Path) -> dict[str, Any]:
+    """The plan of rounds, as far as a report goes by it.
+
+    Raises:
+        UsageError: nobody can read it.
+    """
+    plan = store.read_json(rounds / REPEAT)
+    try:
+        Metric(plan.get("metric", Metric.LATENCY.value))
+        axis_of_plan(plan)
+        looks_of(plan)
+        planned_rounds(plan)
+        for lane in plan.get("lanes", ()):
+            _ = (lane["lane"], [(str(op["dir"]), str(op["op"]), op["kind"]) for op in lane["ops"]])
+    except FAULTS as fault:
+        raise UsageError(
+            f"{rounds / REPEAT} cannot be read: {type(fault).__name__}: {fault}"[:300],
+            hint="It is torn, or of another version of zlbench: use the one that measured these rounds.",
+        ) from fault
+    return dict(plan)
+
+
 def _measured(
     read: RoundsRead, ops: Sequence[OpReadings], header: Header, rounds: Path | None = None, *, progress: str = ""
 ) -> Measured:
-    cells, telemetry = read_sightings(rounds, read.plan) if rounds is not None else ((), ())
+    notes = tuple(map(str, read.plan.get("notes") or ()))
+    try:
+        cells, telemetry = read_sightings(rounds, read.plan) if rounds is not None else ((), ())
+    except FAULTS as fault:
+        cells, telemetry = (), ()
+        notes = (*notes, f"what the card did meanwhile is not shown: {type(fault).__name__} in its telemetry")
     return Measured(
         header=header, ops=tuple(ops), planned=planned_rounds(read.plan), progress=progress, reason=read.reason,
         sides=read.sides, looks=looks_of(read.plan), cells=cells, telemetry=telemetry,
-        notes=tuple(map(str, read.plan.get("notes") or ())),
+        notes=notes,
     )  # fmt: skip
 
 
@@ -174,15 +202,19 @@ def _progress(read: RoundsRead, *, running: bool) -> str:
 
 
 def _no_rounds(root: Path) -> str:
-    steps = (store.read_json(root / CAMPAIGN) or {}).get("steps", ())
-    note = next((step.get("note") for step in steps if step["name"] == "ab_repeat"), "")
+    steps = _mapping(store.read_json(root / CAMPAIGN)).get("steps")
+    known = map(_mapping, steps if isinstance(steps, list) else ())
+    note = next((step.get("note") for step in known if step.get("name") == "ab_repeat"), "")
     return f"no rounds were measured: {note}" if note else ""
 
 
 def _screen_lines(screen: Path) -> tuple[str, ...]:
     if not (screen / "screen.tsv").is_file():
         return ("the screen has judged nothing",)
-    candidates = read_candidates(screen)
+    try:
+        candidates = read_candidates(screen)
+    except (*FAULTS, UsageError):
+        return ("the screen's table cannot be read",)
     code = {"same": ", same code", "changed": ", other code"}
     groups = Counter(f"{item.verdict}{code.get(item.code, '')}" for item in candidates)
     listed = " · ".join(f"{number} {group}" for group, number in groups.most_common())
@@ -190,5 +222,9 @@ def _screen_lines(screen: Path) -> tuple[str, ...]:
 
 
 def _axis_text(screen: Path) -> str:
-    plan: dict[str, Any] = store.read_json(screen / "plan.json") or {}
-    return str(plan.get("axis", {}).get("describe", ""))
+    axis = _mapping(_mapping(store.read_json(screen / "plan.json")).get("axis"))
+    return str(axis.get("describe") or "")
+
+
+def _mapping(data: object) -> Mapping[str, Any]:
+    return data if isinstance(data, Mapping) else {}

@@ -152,7 +152,8 @@ class _Reading:
             return
         into.verdict = into.verdict or str(first.get("verdict") or "")
         into.machine_code = into.machine_code or str(first.get("machine_code") or "")
-        into.notes.update(dict.fromkeys(map(str, first.get("notes") or ())))
+        notes = first.get("notes")
+        into.notes.update(dict.fromkeys(map(str, notes if isinstance(notes, list) else ())))
         if first.get("dead_switch"):
             into.leave_out("SWITCH_NO_IR_DIFF", "the switch changes neither IR nor machine code")
         elif first.get("not_comparable") and not self.allow:
@@ -164,7 +165,8 @@ class _Reading:
             return 0
         settled = store.read_json(folder / SETTLED)
         needed = settled.get("rounds") if isinstance(settled, dict) else None
-        return int(needed or max((number for number, _ in looks_of(self.plan)), default=0))
+        known = needed if isinstance(needed, int) and not isinstance(needed, bool) and needed > 0 else 0
+        return known or max((number for number, _ in looks_of(self.plan)), default=0)
 
 
 def _rounds(folder: Path) -> Iterator[tuple[int, Path, Path]]:

@@ -16,6 +16,7 @@ from typing import Any
 from zlbench import store
 from zlbench.cells import CellOutcome
 from zlbench.report.model import CellSighting, TelemetryPoint
+from zlbench.report.reading.faults import FAULTS
 from zlbench.rounds.status import PAIR_COLUMNS, PAIRS_TSV, read_lines
 from zlbench.smi import NOT_THROTTLING
 from zlbench.telemetry.lines import Reading
@@ -156,13 +157,13 @@ def _seen(cell: Path) -> _Seen | None:
         told = {key: value for key, value in data.items() if key not in ("started", "ended")}
         start, end = float(data["started"]), float(data["ended"])
         return _Seen(start=start, end=end, summary=from_json(told) if "samples" in told else None)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except FAULTS:
         return None  # nothing of ours, or of another version
 
 
 def _of_judge(cell: Path) -> CellSeen | None:
     """What a judgement of a pair goes by, of one side."""
-    seen, result = _seen(cell), store.read_json(cell / store.RESULT)
-    if seen is None or seen.summary is None or not result:
+    seen, outcome = _seen(cell), CellOutcome.told(store.read_json(cell / store.RESULT))
+    if seen is None or seen.summary is None or outcome is None:
         return None
-    return CellSeen(summary=seen.summary, markers=tuple(CellOutcome.from_json(result).marked()))
+    return CellSeen(summary=seen.summary, markers=tuple(outcome.marked()))

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from zlbench.judge import Verdict
 from zlbench.report.model import KernelPair, OpReadings
+from zlbench.report.reading.faults import FAULTS
 from zlbench.report.reading.kernels import CHANGED, kernel_pairs
 from zlbench.report.reading.read import RoundsRead
 
+UNREADABLE = "its kernels are not shown: a file of theirs is torn, or of another version"
 MOST_DIFFS = 200
 """Changed kernels that get a readable diff, which takes the longest of all that a report is made of. A report of more
 has them of the operators that changed most; `zlbench diff` shows any."""
@@ -27,7 +29,11 @@ def with_kernels(read: RoundsRead, stamps: Sequence[str] = (), *, most_diffs: in
     found: dict[int, OpReadings] = {}
     for index in sorted(range(len(read.ops)), key=lambda index: -_change(read.ops[index])):
         op = read.ops[index]
-        kernels = _kernels(read.places.get(op.directory, ()), op, stamps, diffs=most_diffs > 0)
+        try:
+            kernels = _kernels(read.places.get(op.directory, ()), op, stamps, diffs=most_diffs > 0)
+        except FAULTS as fault:
+            found[index] = replace(op, notes=(*op.notes, f"{UNREADABLE}: {type(fault).__name__}"))
+            continue
         most_diffs -= sum(bool(kernel.diff) for kernel in kernels)
         found[index] = replace(op, kernels=kernels)
     return [found[index] for index in range(len(read.ops))]
