@@ -82,6 +82,41 @@ def test_a_kernel_says_itself_whose_turn_came_first(tmp_path: Path) -> None:
     assert (found.timer, found.unit, found.readings[0].a_first) == ("compile", "instructions", False)
 
 
+def test_a_kernel_that_the_sides_measured_in_two_units_is_left_out(tmp_path: Path) -> None:
+    folder = root(tmp_path, rounds=2, metric="compile_ms")
+    for number in (1, 2):
+        for side in "AB":
+            metric = "cpu_ms" if (number, side) == (2, "B") else "instructions"
+            rows = [row("k1", None, timer="compile", metric=metric, value=2e6, dtype="-")]
+            mode = "record" if (number, side) == (1, "A") else "replay"
+            write_run(folder / "toy" / f"r{number}_{side}", rows, side=side, timer="compile", autotune_mode=mode)
+    (found,) = only(read(folder)).rows
+    assert (found.unit, [reading.round for reading in found.readings]) == ("instructions", [1])
+    note = "instructions on A, cpu_ms on B"
+    assert found.left_out == (LeftOut(round=2, reason="TIMER_MISMATCH", note=note),)
+
+
+def test_the_mean_of_an_operator_is_over_the_rows_that_it_is_judged_by(tmp_path: Path) -> None:
+    folder = root(tmp_path, rounds=6)
+    for number in range(1, 7):
+        for side in "AB":
+            factor = 1.05 if side == "B" else 1.0
+            rows = [row(f"r{index}", 0.1 * index * factor * (1 + number / 1e4)) for index in (1, 2, 3)]
+            for name, first in (("r4", True), ("r5", False)):
+                other = side == "B" and (number <= 3) is first
+                rows.append((direct if other else row)(name, 0.7 if side == "B" else 0.1))
+            mode = "record" if (number, side) == (1, "A") else "replay"
+            write_run(folder / "toy" / f"r{number}_{side}", rows, side=side, autotune_mode=mode)
+    summary = summarise(read(folder))
+    (op,) = summary.subjects
+    assert [one.n for one in op.rows] == [6, 6, 6, 3, 3]
+    assert op.why_not == ""
+    assert op.result is not None
+    assert summary.inference is not None
+    assert (op.result.rows, op.rounds, summary.inference.campaign.operators) == (3, 6, 1)
+    assert op.change == pytest.approx(0.05)
+
+
 def test_how_a_row_was_timed_goes_with_it(tmp_path: Path) -> None:
     folder = root(tmp_path, rounds=1)
     for side in "AB":

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zlbench.errors import PreflightError
-from zlbench.inference.types import DELTA, Inference, OpResult, Q, RowResult
+from zlbench.inference.types import DELTA, Inference, OpResult, Q, RowResult, Verdict
 from zlbench.report.model import Header, Measured, OpReadings, RowReadings
 from zlbench.report.samples import samples_of, settings_of, why_no_headline
 
@@ -188,7 +188,7 @@ def _counts(ops: Sequence[OpReadings]) -> Counts:
 def _operator(op: OpReadings, inference: Inference | None) -> OpSummary:
     known = inference.rows if inference is not None else {}
     rows = tuple(row_summary(row, len(op.rounds), known.get((op.directory, row.name))) for row in op.rows)
-    used = [row for row in op.rows if row.readings and row.counted]
+    used = _used(rows)
     why_not = why_no_headline(op)
     if why_not:
         return OpSummary(op=op, rows=rows, why_not=why_not)
@@ -204,6 +204,13 @@ def _operator(op: OpReadings, inference: Inference | None) -> OpSummary:
         low=math.expm1(min(means)), high=math.expm1(max(means)),
         result=inference.operators.get(op.directory) if inference is not None else None,
     )  # fmt: skip
+
+
+def _used(rows: Sequence[RowSummary]) -> list[RowReadings]:
+    """The rows that an operator is judged by; where none of them is valid, those that there are, to describe them."""
+    counted = [one for one in rows if one.n and one.row.counted]
+    valid = [one for one in counted if one.result is not None and one.result.verdict is not Verdict.INVALID]
+    return [one.row for one in valid or counted]
 
 
 def row_summary(row: RowReadings, rounds: int, result: RowResult | None = None) -> RowSummary:

@@ -105,8 +105,13 @@ class Collected:
             if values[0] is None or values[1] is None:
                 self._lose(number, _without_value(described(known), values), unit)
                 continue
-            first = before[name][0].get("first")
             into = self._row(described(known), unit)
+            other = str(after[name][0].get("metric") or "cpu_ms")
+            if other != unit:
+                note = f"{unit} on A, {other} on B"
+                into.left_out.append(LeftOut(round=number, reason=Exclusion.TIMER_MISMATCH.value, note=note))
+                continue
+            first = before[name][0].get("first")
             into.counted.setdefault(unit, True)
             into.readings.setdefault(unit, []).append(
                 Reading(round=number, before=values[0], after=values[1],
