@@ -94,7 +94,7 @@ def test_cpu_time_holds_that_of_children() -> None:
     child = (os.times().children_user + os.times().children_system - child) * 1e3
     own = time.process_time_ns() / 1e6 - own
     assert child > 0
-    # The system tells a child's two times in hundredths of a second here, each before and after, and in millionths there.
+    # The system tells a child's two times in hundredths of a second here, twice each, and in millionths there.
     assert cpu_ms() - before >= own + child - 40
 
 
