@@ -345,8 +345,8 @@ def everywhere(text: str) -> Summary:
     )
     measured = Measured(
         header=header, ops=(op, replace(op, directory=f"{text}c", control=True)), planned=text, progress=text,
-        reason=text, sides={"A": {f"k{text}": text, "b": {text: [text]}}, "B": {"c": text}}, cells=(cell,), notes=(text,),
-        commands=(text,), telemetry=(TelemetryPoint(lane=text, at=1.5, throttle=text),),
+        reason=text, sides={"A": {f"k{text}": text, "b": {text: [text]}}, "B": {"c": text}}, cells=(cell,),
+        notes=(text,), commands=(text,), telemetry=(TelemetryPoint(lane=text, at=1.5, throttle=text),),
     )  # fmt: skip
     return replace(summarise(measured), findings=(text,))
 
