@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +12,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from fakes import by_hand
 from fakes.browser import CHROMIUM, Page, browser
-from fakes.measured import EVIL, campaign, kernel
+from fakes.measured import EVIL, campaign, kernel, op, row
 
 from zlbench.inference.types import Verdict
 from zlbench.report.page import to_html
@@ -387,3 +388,20 @@ def test_twenty_thousand_rows_are_a_small_document(page: Page, tmp_path: Path) -
     assert len(page.texts("#operators tbody tr")) == 30
     page.click("#operator-more button")
     assert len(page.texts("#operators tbody tr")) == 1000
+
+
+@pytest.mark.parametrize("effect", [1.0, 3.0])
+def test_ticks_of_a_large_change_are_where_they_say(page: Page, tmp_path: Path, effect: float) -> None:
+    measured = campaign()
+    large = op("large", row("1x1", ms=1.0, effect=effect), row("2x2", ms=1.0, effect=effect, seed=1))
+    path = tmp_path / "large.html"
+    path.write_text(to_html(summarise(replace(measured, ops=(large, *measured.ops)))), encoding="utf-8")
+    page.open(path, at="#op=large")
+    ticks = page.run(
+        "[...document.querySelectorAll('#operator figure svg text[text-anchor=middle]')]"
+        ".filter(e => /^[+−]?[0-9.]+$/.test(e.textContent)).map(e => [Number(e.getAttribute('x')), e.textContent])"
+    )
+    values = [float(text.replace("−", "-")) for _, text in sorted(ticks)]
+    assert len(values) > 2
+    assert values == sorted(values)
+    assert len({round(later - earlier, 6) for earlier, later in itertools.pairwise(values)}) == 1

@@ -12,8 +12,9 @@ from zlbench.markers import MARKERS, find, overview
 def run(app: App) -> ExitCode:
     """Explain each word; without one, list all of them."""
     words = app.resolved.texts("words")
-    together = " ".join(words)  # exit codes are called by two words, such as: op failed
-    markers = [find(together)] if together in {code.label for code in ExitCode} else [find(word) for word in words]
+    together = " ".join(words)  # some are called by several words, such as: op failed, no difference
+    called = {code.label for code in ExitCode} | {name.casefold() for name in MARKERS}
+    markers = [find(together)] if together.casefold() in called else [find(word) for word in words]
     if app.resolved.flag("json"):
         app.json([{**asdict(marker), "kind": marker.kind.value} for marker in markers or MARKERS.values()])
     elif not words:

@@ -16,6 +16,22 @@ REPORT: Mapping[str, Entry] = {
         "B is shorter: its q is at most 5 %, its interval is below 0, and it is beyond what equal code shows.",
         "Of all rows that are called slower or faster, one in twenty is expected to be called so wrongly, at most.",
         "The kernel table and the IR diff of report.html say what changed."),
+    "takes longer": (
+        "What slower is for latencies, said of what compiling a kernel takes.",
+        "It says nothing of how the kernel runs.", "zlbench explain slower"),
+    "is shorter": (
+        "What faster is for latencies, said of what compiling a kernel takes.",
+        "It says nothing of how the kernel runs.", "zlbench explain faster"),
+    "MDE": (
+        "The smallest difference that so many rounds detect in four cases of five.",
+        "A smaller one may be there, unseen.", "More rounds make it smaller."),
+    "signs": (
+        "Rounds whose change has the sign of the mean, of all valid ones.",
+        "It describes and decides nothing: of three rounds with no difference, all agree in one case of four.",
+        "The interval and the verdict say what holds."),
+    "undetected": (
+        "Short for: no detectable difference.", "A change smaller than the MDE beside it may be there.",
+        "zlbench explain 'no detectable difference'"),
     "no difference": (
         "The whole interval lies inside ±1 %, or inside what --delta names.",
         "If there is a change, it is too small to matter.", "Nothing to do; --delta asks for another bound."),

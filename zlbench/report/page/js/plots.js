@@ -90,6 +90,11 @@ function domain(lanes) {
   return [low - margin, high + margin];
 }
 
+// A tick without the zeros behind its point; those before the point belong to the number.
+function short(tick) {
+  return signed(tick).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}
+
 function axis(x, low, high, top, height, narrow) {
   const { delta, directions } = load("main");
   const marks = ticks(low, high, narrow ? 5 : 9);
@@ -97,7 +102,7 @@ function axis(x, low, high, top, height, narrow) {
   return [
     svg("rect", { class: "band", x: x(-delta), width: x(delta) - x(-delta), y: top - 4, height: bottom - top + 4 }),
     marks.map((tick) => svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: top - 4, y2: bottom })),
-    marks.map((tick) => svg("text", { x: x(tick), y: height - 7, "text-anchor": "middle" }, signed(tick).replace(/\.?0+$/, "") || "0")),
+    marks.map((tick) => svg("text", { x: x(tick), y: height - 7, "text-anchor": "middle" }, short(tick))),
     svg("line", { class: "zero", x1: x(0), x2: x(0), y1: top - 4, y2: bottom }),
     svg("text", { x: x(0) - 6, y: 13, "text-anchor": "end" }, `← B ${directions[0]}`),
     svg("text", { x: x(0) + 6, y: 13 }, `B ${directions[1]} →`),
