@@ -11,8 +11,9 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from fakes import by_hand
+from fakes import measured as made
 from fakes.browser import CHROMIUM, Page, browser
-from fakes.measured import EVIL, campaign, kernel, op, row
+from fakes.measured import EVIL, campaign, kernel
 
 from zlbench.inference.types import Verdict
 from zlbench.report.page import to_html
@@ -393,7 +394,8 @@ def test_twenty_thousand_rows_are_a_small_document(page: Page, tmp_path: Path) -
 @pytest.mark.parametrize("effect", [1.0, 3.0])
 def test_ticks_of_a_large_change_are_where_they_say(page: Page, tmp_path: Path, effect: float) -> None:
     measured = campaign()
-    large = op("large", row("1x1", ms=1.0, effect=effect), row("2x2", ms=1.0, effect=effect, seed=1))
+    rows = [made.row(label, ms=1.0, effect=effect) for label in ("1x1", "2x2")]
+    large = made.op("large", *rows)
     path = tmp_path / "large.html"
     path.write_text(to_html(summarise(replace(measured, ops=(large, *measured.ops)))), encoding="utf-8")
     page.open(path, at="#op=large")
