@@ -93,6 +93,78 @@ def test_receipts_can_be_checked(rounds: Path, tmp_path: Path) -> None:
     assert "README.md" in sums
 
 
+def test_receipts_overwrite_nothing_that_is_not_a_bundle(
+    rounds: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "LICENSE").write_text("theirs")
+    (folder / "README.md").write_text("theirs")
+    assert report(rounds, "--receipts", "repository") == 2
+    error = capsys.readouterr().err
+    assert "repository/README.md" in error, "what would be lost comes first"
+    assert "a new or an empty folder" in error
+    assert files(folder) == {"LICENSE": b"theirs", "README.md": b"theirs"}
+    assert not (rounds / "report.md").exists()
+    (folder / "README.md").unlink()
+    assert report(rounds, "--receipts", "repository") == 2
+    assert "repository/LICENSE" in capsys.readouterr().err
+    assert report(rounds, "--receipts", "repository/LICENSE") == 2
+    assert files(folder) == {"LICENSE": b"theirs"}
+
+
+def test_receipts_replace_a_bundle_that_is_whole_and_no_other(rounds: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "receipts"
+    folder.mkdir()
+    assert report(rounds, "--receipts", "receipts") == 0
+    first = files(folder)
+    (folder / "README.md").write_text("old")
+    assert report(rounds, "--receipts", "receipts") == 0
+    assert files(folder) == first
+    (folder / "kernels.csv").unlink()
+    assert report(rounds, "--receipts", "receipts") == 2, "one is missing"
+    (folder / "kernels.csv").write_bytes(first["kernels.csv"])
+    for sums in (b"\xff", b"", first["SHA256SUMS"] + first["SHA256SUMS"].splitlines()[0][:66] + b"release.tar\n"):
+        (folder / "SHA256SUMS").write_bytes(sums)
+        assert report(rounds, "--receipts", "receipts") == 2
+        assert (folder / "SHA256SUMS").read_bytes() == sums
+
+
+def test_receipts_do_not_go_where_the_report_goes(rounds: Path, tmp_path: Path) -> None:
+    assert report(rounds, "--out", str(tmp_path / "out"), "--receipts", "out") == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_line_says_where_the_receipts_went(rounds: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert report(rounds, "--receipts", "for them") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "for them" in line] == ["receipts: for them"]
+    assert report(rounds, "--receipts", "for them", "--json") == 0
+    json.loads(capsys.readouterr().out)
+
+
+def test_no_export_of_an_earlier_report_stands_beside_a_newer_one(rounds: Path, tmp_path: Path) -> None:
+    out = tmp_path / "plain"
+    assert report(rounds, "--out", str(out), "--export", ",".join(EXPORTS)) == 0
+    (out / "notes.txt").write_text("theirs")
+    assert report(rounds, "--out", str(out), "--export", "go") == 0
+    assert EXPORTED & set(files(out)) == {"A.go-bench.txt", "B.go-bench.txt"}
+    assert report(rounds, "--out", str(out)) == 0
+    assert not EXPORTED & set(files(out))
+    assert set(files(out)) >= ALWAYS | {"notes.txt"}
+
+
+def test_files_of_others_that_have_the_name_of_an_export_stay(rounds: Path, tmp_path: Path) -> None:
+    out = tmp_path / "plain"
+    assert report(rounds, "--out", str(out), "--export", ",".join(EXPORTS)) == 0
+    junit = '<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"></testsuites>'
+    theirs = {name: junit if name == "junit.xml" else '{"version": "5.1.0"}' for name in EXPORTED}
+    for name, text in theirs.items():
+        (out / name).write_text(text)
+    assert report(rounds, "--out", str(out)) == 0
+    assert {name: (out / name).read_text() for name in EXPORTED} == theirs
+
+
 def test_an_unknown_format_is_refused_before_anything_is_read(rounds: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report(rounds, "--export", "junti") == 2
     assert "Nearest: junit" in capsys.readouterr().err

@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 
 from zlbench.report.exports.rows_csv import to_csv
 from zlbench.report.model import Header, LeftOut, Measured, Metric
+from zlbench.report.prose import wording
+from zlbench.report.prose.markdown import to_markdown
 from zlbench.report.receipts.bundle import receipts
 from zlbench.report.receipts.tables import conversions
+from zlbench.report.receipts.text import COMPILING, paragraph
 from zlbench.report.summary import Summary, summarise
 
 FILES = {
@@ -58,6 +61,16 @@ def test_the_first_page_says_what_was_compared_and_how_to_do_it_again() -> None:
     assert "2 slower" in text
     assert "BIAS: equal code is +0.30 %" in text
     assert "It is not recorded how these were measured. Operators: mm" in receipts(judged())["README.md"]
+
+
+def test_receipts_say_what_the_values_are_and_what_compile_time_says_nothing_of() -> None:
+    compile_rounds, latency, empty = receipts(compiled()), receipts(judged()), receipts(nothing())
+    assert COMPILING in to_markdown(compiled()), "it is what report.md says"
+    for name in ("README.md", "performance.md"):
+        assert paragraph(wording.what(compiled())) in compile_rounds[name]
+        assert COMPILING in compile_rounds[name]
+        assert paragraph(wording.what(judged())) in latency[name]
+        assert COMPILING not in latency[name] + empty[name]
 
 
 def test_nothing_in_a_command_ends_its_block() -> None:

@@ -12,7 +12,7 @@ from zlbench import store
 from zlbench.cli.app import App
 from zlbench.cli.find import find_rounds
 from zlbench.cli.main import finish
-from zlbench.errors import ExitCode, NotComparableError, NothingMeasuredError, ZlbenchError
+from zlbench.errors import ExitCode, NotComparableError, NothingMeasuredError, UsageError, ZlbenchError
 from zlbench.report import gate
 from zlbench.report.ending import exit_code, nothing_lines
 from zlbench.report.exports.data import to_data
@@ -20,6 +20,7 @@ from zlbench.report.outputs import BEFORE, REPORT, Asked, Told, move_aside, writ
 from zlbench.report.prose import github
 from zlbench.report.prose.text import to_text
 from zlbench.report.reading.load import Kind, Source, load, source_of
+from zlbench.report.receipts.place import require_place
 from zlbench.report.summary import summarise
 from zlbench.settings import SourceKind
 from zlbench.text import relative
@@ -45,6 +46,7 @@ def _without_collector() -> Iterator[None]:
 
 def _run(app: App) -> ExitCode:
     source = _source(app)
+    asked = _asked(app, source)
     try:
         measured = load(source, allow=app.resolved.flag("allow_caliber_mismatch"))
         code = exit_code(measured)
@@ -62,7 +64,7 @@ def _run(app: App) -> ExitCode:
     code = ExitCode.REGRESSION if found and code is ExitCode.OK else code
     folder = _folder(app, source)
     told = Told(summary=summary, failures=gate.failures(found) if gates else None)
-    write(folder, told, _asked(app))
+    write(folder, told, asked)
     _tell_github(app, folder, found)
     if app.resolved.flag("json"):
         directory = str(relative(folder, app.cwd))
@@ -70,13 +72,26 @@ def _run(app: App) -> ExitCode:
         return ExitCode(finish(code))
     for line in to_text(summary, colour=app.paint):
         app.result(line)
+    if asked.receipts is not None:
+        app.result(f"receipts: {relative(asked.receipts, app.cwd)}")
     app.result(str(relative(folder / REPORT, app.cwd)))
     return ExitCode(finish(code))
 
 
-def _asked(app: App) -> Asked:
+def _asked(app: App, source: Source) -> Asked:
+    """What is wanted; receipts that have no place are refused before anything is read or written."""
     given = app.resolved.value("receipts")
-    return Asked(exports=app.resolved.value("export"), receipts=None if given is None else app.cwd / given)
+    receipts = None if given is None else app.cwd / given
+    if receipts is not None:
+        shown = relative(receipts, app.cwd)
+        require_place(receipts, shown)
+        known = _known_folder(app, source)
+        if known is not None and receipts.resolve() == known.resolve():
+            raise UsageError(
+                f"{shown} is where the report goes; receipts are a bundle of their own.",
+                hint="Nothing is written. Give a new or an empty folder: --receipts DIR",
+            )
+    return Asked(exports=app.resolved.value("export"), receipts=receipts)
 
 
 def _tell_github(app: App, folder: Path, found: Sequence[gate.Regression]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,10 @@ from zlbench.report.summary import Summary
 REPORT = "report.md"
 """The one that people are shown the way to."""
 PAGE = "report.html"
-ROWS, DATA, JUNIT, BENCHMARK, GO = "rows.csv", "report.json", "junit.xml", "pytest-benchmark.json", "go-bench.txt"
+ROWS, DATA, JUNIT = "rows.csv", "report.json", "junit.xml"
+BENCHMARK = ("A.pytest-benchmark.json", "B.pytest-benchmark.json")
+GO = ("A.go-bench.txt", "B.go-bench.txt")
+"""The side comes first: tools show the beginning of a file's name."""
 BEFORE = ".before"
 """What a former report is called of whose rounds no report may be made any more."""
 
@@ -42,22 +46,37 @@ class Output:
     """One or more files that are written together.
 
     Args:
+        names: theirs.
         render: their texts by name.
         export: the word of ``--export`` that asks for them; empty where they are always written.
+        ours: what such a file of ours begins with or holds, and one of another tool does not.
     """
 
+    names: tuple[str, ...]
     render: Callable[[Told], Mapping[str, str]]
     export: str = ""
+    ours: str = ""
 
 
 OUTPUTS: tuple[Output, ...] = (
-    Output(render=lambda told: {REPORT: to_markdown(told.summary)}),
-    Output(render=lambda told: {PAGE: to_html(told.summary)}),
-    Output(render=lambda told: {ROWS: to_csv(told.summary)}),
-    Output(render=lambda told: {DATA: to_json(told.summary, failures=told.failures)}),
-    Output(export="junit", render=lambda told: {JUNIT: to_junit(told.summary, failures=told.failures)}),
-    Output(export="pytest-benchmark", render=lambda told: _sides(BENCHMARK, to_pytest_benchmark, told)),
-    Output(export="go", render=lambda told: _sides(GO, to_go, told)),
+    Output(names=(REPORT,), render=lambda told: {REPORT: to_markdown(told.summary)}),
+    Output(names=(PAGE,), render=lambda told: {PAGE: to_html(told.summary)}),
+    Output(names=(ROWS,), render=lambda told: {ROWS: to_csv(told.summary)}),
+    Output(names=(DATA,), render=lambda told: {DATA: to_json(told.summary, failures=told.failures)}),
+    Output(
+        names=(JUNIT,),
+        export="junit",
+        render=lambda told: {JUNIT: to_junit(told.summary, failures=told.failures)},
+        ours=r'\A<\?xml version="1\.0" encoding="UTF-8"\?>\n'
+        r'<testsuites name="[^"]*" tests="\d+" failures="\d+" errors="\d+" skipped="\d+"(?: /)?>',
+    ),
+    Output(
+        names=BENCHMARK,
+        export="pytest-benchmark",
+        render=lambda told: _sides(BENCHMARK, to_pytest_benchmark, told),
+        ours=r'^ *"version": *"zlbench ',
+    ),
+    Output(names=GO, export="go", render=lambda told: _sides(GO, to_go, told), ours=r"\Azlbench: "),
 )
 EXPORTS = tuple(output.export for output in OUTPUTS if output.export)
 
@@ -78,6 +97,8 @@ class Asked:
 def write(folder: Path, told: Told, asked: Asked | None = None) -> tuple[Path, ...]:
     """Write the files, each whole; a folder is made where it is not there.
 
+    Exports that an earlier report left there and that are not wanted now are removed: nothing old stands beside new.
+
     Raises:
         PreflightError: it cannot be written. PartialError: the disk is full.
     """
@@ -85,6 +106,7 @@ def write(folder: Path, told: Told, asked: Asked | None = None) -> tuple[Path, .
     # With a gate, what it found is wanted where tools look for what failed.
     exports = {"", *asked.exports, *(["junit"] if told.failures is not None else [])}
     written: list[Path] = []
+    _remove_stale(folder, exports)
     for output in OUTPUTS:
         if output.export in exports:
             written += _written(folder, output.render(told))
@@ -99,10 +121,21 @@ def move_aside(folder: Path) -> tuple[Path, ...]:
     Raises:
         PreflightError: it cannot be written there.
     """
-    names = (REPORT, PAGE, ROWS, DATA, JUNIT, *(f"{side}.{name}" for name in (BENCHMARK, GO) for side in "AB"))
-    there = [path for name in names if (path := folder / name).is_file()]
+    there = [path for output in OUTPUTS for name in output.names if (path := folder / name).is_file()]
     with store.clear_errors(folder):
         return tuple(path.replace(path.with_name(path.name + BEFORE)) for path in there)
+
+
+def _remove_stale(folder: Path, exports: Collection[str]) -> None:
+    """Remove exports of an earlier report; files of other tools can have the same names, and stay."""
+    if not (folder / DATA).is_file():
+        return
+    with store.clear_errors(folder):
+        for output in OUTPUTS:
+            for name in output.names if output.export not in exports else ():
+                path = folder / name
+                if path.is_file() and re.search(output.ours, path.read_text("utf-8", "replace"), re.MULTILINE):
+                    path.unlink()
 
 
 def _written(folder: Path, texts: Mapping[str, str]) -> list[Path]:
@@ -113,6 +146,7 @@ def _written(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     return [folder / name for name in texts]
 
 
-def _sides(name: str, render: Callable[[Summary], Mapping[str, str]], told: Told) -> dict[str, str]:
-    """The side comes first: tools show the beginning of a file's name."""
-    return {f"{side}.{name}": text for side, text in render(told.summary).items()}
+def _sides(names: tuple[str, ...], render: Callable[[Summary], Mapping[str, str]], told: Told) -> dict[str, str]:
+    """Texts of the sides A and B under their names."""
+    texts = render(told.summary)
+    return {name: texts[side] for name, side in zip(names, "AB", strict=True)}

@@ -14,11 +14,11 @@ from zlbench.report.exports.machine import SIDES, identity, operators
 from zlbench.report.exports.rows_csv import to_csv
 from zlbench.report.prose import wording
 from zlbench.report.receipts import excluded, facts, tables
-from zlbench.report.receipts.text import paragraph, table
+from zlbench.report.receipts.text import paragraph, table, values
 from zlbench.report.summary import Summary
 
 README, SUMS = "README.md", "SHA256SUMS"
-_INDEX = {
+FILES = {
     "performance.md": "what changed: a table an operator, with intervals, noise and verdicts",
     "performance.csv": "the same with every figure, a line a row",
     "kernels.md": "configuration and costs of every kernel on both sides, and whether IR and machine code are equal",
@@ -28,6 +28,8 @@ _INDEX = {
     "excluded.md": "what was left out of the numbers, and why",
     SUMS: "checksums of these files: sha256sum --check SHA256SUMS",
 }
+"""What each file beside the README is."""
+NAMES = frozenset({README, *FILES})
 
 
 def receipts(summary: Summary) -> dict[str, str]:
@@ -59,11 +61,12 @@ def _readme(summary: Summary) -> str:
               zip(SIDES, (header.a, header.b), strict=True))),
         paragraph(" · ".join(facts)),
         *(f"**{paragraph(line)}**" for line in (*header.warnings, summary.progress, *wording.alarms(summary)) if line),
+        values(summary) if summary.measured else "",
         paragraph(wording.overview(rows, metric)) if summary.measured else paragraph(summary.reason or wording.NOTHING),
         paragraph(wording.campaign_line(summary)) if summary.measured and summary.inference else "",
         paragraph(wording.convention(metric)) if summary.measured else "",
         "## Files",
-        table(("file", "what it is"), _INDEX.items()),
+        table(("file", "what it is"), FILES.items()),
         "## Commands",
         *_commands(summary),
         paragraph(f"Written by zlbench {__version__}."),

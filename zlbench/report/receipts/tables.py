@@ -11,7 +11,7 @@ from zlbench.report.exports.machine import operators
 from zlbench.report.model import KernelCosts, KernelPair
 from zlbench.report.prose import wording
 from zlbench.report.prose.markup import escaped
-from zlbench.report.receipts.text import paragraph, table
+from zlbench.report.receipts.text import paragraph, table, values
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 
 _SHORT = 12
@@ -41,7 +41,9 @@ _KERNELS_SHOWN = (
 
 def performance_md(summary: Summary) -> str:
     """One table an operator, controls last."""
-    parts = ["# Performance", paragraph(wording.convention(summary.header.metric)), paragraph(wording.meaning(summary))]
+    signs = paragraph(wording.convention(summary.header.metric))
+    what = [values(summary)] if summary.measured else []
+    parts = ["# Performance", *what, signs, paragraph(wording.meaning(summary))]
     for op in operators(summary):
         parts += [_heading(op), _operator(op, summary)]
         parts += [table(PERFORMANCE, (_performance(row, summary) for row in op.rows))] if op.rows else []

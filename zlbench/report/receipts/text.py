@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from zlbench.report.model import Metric
+from zlbench.report.prose import wording
 from zlbench.report.prose.markup import escaped, heads, line
+from zlbench.report.summary import Summary
+
+COMPILING = "What compiling takes says nothing of how kernels run."
+"""As report.md has it: a file that is handed on alone must say it too."""
 
 _WHOLE = 4000
 """Characters of one text; beyond them it is no text that a person reads."""
@@ -13,6 +19,12 @@ _WHOLE = 4000
 def paragraph(text: str) -> str:
     """Text that stays text."""
     return escaped(text, _WHOLE)
+
+
+def values(summary: Summary) -> str:
+    """What the values are, and what they are not."""
+    caveat = f" {COMPILING}" if summary.header.metric is Metric.COMPILE else ""
+    return paragraph(f"Values: {wording.what(summary)}.{caveat}")
 
 
 def listed(lines: Iterable[str]) -> str:
