@@ -87,6 +87,7 @@ class Chain:
         self.talk(f"[{number}/{len(STEPS)}] zlbench {' '.join(command)}")
         self._write(self.record.with_step(name, state=StepState.RUNNING, command=command, exit_code=None))
         _prepare(self.root, name)
+        before = steps.rounds_status(self.root)
         started = time.monotonic()
         try:
             code = self._start(command)
@@ -95,7 +96,7 @@ class Chain:
         except KeyboardInterrupt:
             self._write(self._ended(name, StepState.INTERRUPTED, ExitCode.INTERRUPTED, started))
             raise
-        on = steps.goes_on(name, code)
+        on = steps.goes_on(name, code) and not (name == "ab_repeat" and steps.refused(self.root, code, before))
         state = StepState.FINISHED if on else StepState.INTERRUPTED if _interrupted(code) else StepState.FAILED
         self._write(self._ended(name, state, code, started))
         if not on:

@@ -37,6 +37,20 @@ def goes_on(name: str, code: int) -> bool:
     return code in _GO_ON[name]
 
 
+def rounds_status(root: Path) -> object:
+    """What the rounds last said of themselves; their driver's number is in it, so each says something else."""
+    return store.read_json(root / ROUNDS / store.STATUS)
+
+
+def refused(root: Path, code: int, before: object) -> bool:
+    """Whether rounds that ended with NOT_COMPARABLE never began; an operator that cannot be compared ends them so, too.
+
+    Args:
+        before: `rounds_status` as it was when the step was started.
+    """
+    return code == ExitCode.NOT_COMPARABLE and rounds_status(root) == before
+
+
 def worth_another_try(code: int | None) -> bool:
     """Whether ``--resume`` starts finished rounds again, for what they lack."""
     return code in _AGAIN

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from zlbench import store
 from zlbench.campaign import steps
+from zlbench.campaign.asking import asked_again
 from zlbench.campaign.cards import held_cards
 from zlbench.campaign.chain import Chain, overview
 from zlbench.campaign.estimate import Estimate, estimate
@@ -72,21 +72,25 @@ def _removed_if_refused(root: Path) -> Iterator[None]:
 
 def _resume(app: App, root: Path) -> ExitCode:
     if app.resolved.flag("dry_run"):
-        return _dry_run(app, root, Record.read(root), None)
+        return _dry_run(app, root, _asked_again(app, root), None)
     with store.hold(root):
-        record = Record.read(root)
-        return _run(app, root, replace(record, words=_merged(app, root, record)))
+        return _run(app, root, _asked_again(app, root))
 
 
-def _merged(app: App, root: Path, record: Record) -> Mapping[str, Sequence[str]]:
-    """What the campaign was started with, and what this call says otherwise; each step judges whether it may."""
+def _asked_again(app: App, root: Path) -> Record:
+    """What the campaign was started with, and what this call may say otherwise; nothing is written here."""
+    record = Record.read(root)
     given = given_words(app.resolved, without=_OF_THIS_CALL)
     if "ops" in given and [*given["ops"]] != [*record.words.get("ops", ())]:
         raise UsageError(
             f"{root} is a campaign of other operators: {' '.join(record.words.get('ops', ())) or 'all'}",
             hint=f"Leave them out, or start another: {app.hint('campaign', *given['ops'])}",
         )
-    return steps.with_rounds(root, {**record.words, **given}, given)
+    receipts = app.resolved.path("receipts")
+    if receipts is not None:
+        # The steps run where the campaign was started, which may be elsewhere.
+        given["receipts"] = ["--receipts", str(app.cwd / receipts)]
+    return asked_again(root, record, given, app.resolved, app.project)
 
 
 def _campaign(app: App, given: Path) -> Path:

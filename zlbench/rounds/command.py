@@ -12,7 +12,7 @@ from typing import Any
 
 from zlbench import store
 from zlbench.axis import Axis
-from zlbench.campaign.record import CAMPAIGN
+from zlbench.campaign.record import CAMPAIGN, ROUNDS
 from zlbench.cli.app import App
 from zlbench.errors import ExitCode, PartialError, UsageError, ZlbenchError
 from zlbench.live import LiveView
@@ -32,7 +32,7 @@ from zlbench.rounds.unseen import can_be_seen, unseen_line
 from zlbench.screen.command import plan_data
 from zlbench.settings.parsers import NEWEST
 from zlbench.smi import CardFacts
-from zlbench.text import plural
+from zlbench.text import plural, relative
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,15 +164,24 @@ def root_to_resume(app: App, given: Path) -> Path:
         UsageError: there is none.
     """
     if str(given) == NEWEST:
-        found = store.newest(app.runs, "repeat", having=PLAN)
+        found = store.newest_of(app.runs, {"repeat": PLAN, "campaign": f"{ROUNDS}/{PLAN}"})
         if found is None:
-            raise UsageError(f"no rounds in {app.runs} to go on with", hint="Name their directory: --resume DIR")
-        return found
+            raise UsageError(f"no rounds in {app.runs} to go on with", hint=_without_rounds(app))
+        return found / ROUNDS if (found / CAMPAIGN).is_file() else found
     root = (app.cwd / given).resolve()
     root = root / "rounds" if (root / CAMPAIGN).is_file() else root
     if not (root / PLAN).is_file():
         raise UsageError(f"{root} holds no {PLAN} to go on with", hint="Give the directory of interrupted rounds.")
     return root
+
+
+def _without_rounds(app: App) -> str:
+    campaign = store.newest(app.runs, "campaign", having=CAMPAIGN)
+    if campaign is None:
+        return "Name their directory: --resume DIR"
+    return (
+        f"A campaign has not come to its rounds: {app.hint('campaign', '--resume', str(relative(campaign, app.cwd)))}"
+    )
 
 
 def _new_root(app: App) -> tuple[bool, Path]:
