@@ -194,7 +194,7 @@ def test_an_operator_opens_with_all_that_is_known_of_it(page: Page, file: Path) 
     assert not shown(page, "#overview")
     said = page.texts("#operator")[0]
     for word in ("Geometric mean over 2 rows", "38 → 36", "8,192 → 4,096", "ttg.convert_layout 9 → 6", "IR_CHANGED",
-                 "launched by 4096x4096", "1 invalidated, measured again and made good", "throttle"):  # fmt: skip
+                 "of 4096x4096", "1 invalidated, measured again and made good", "throttle"):  # fmt: skip
         assert word in said
     plot = "#operator figure svg"
     assert page.run(f"document.querySelector('{plot}').getAttribute('role')") == "img"

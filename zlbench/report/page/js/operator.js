@@ -135,7 +135,7 @@ function kernelCard(entry, index, text, op, open) {
   const name = `${text(KERNEL.name)} ${text(KERNEL.variant)}`;
   return el("div", { class: "kernel" },
     el("h3", {}, text(KERNEL.name), " ", el("span", { class: "label" }, text(KERNEL.variant)), " ", el("span", { class: "tag" }, `IR ${text(KERNEL.ir)}`)),
-    entry.rows?.length > 0 && el("p", { class: "equal" }, "launched by ", entry.rows.map((row) => load("kernels").words[row]).join(", ")),
+    entry.rows?.length > 0 && el("p", { class: "equal" }, "of ", entry.rows.map((row) => load("kernels").words[row]).join(", ")),
     entry.ops?.length > 0
       ? el("ul", { class: "histogram", "aria-label": "Operations whose number differs" },
         entry.ops.map(([operation, a, b]) => el("li", {}, el("code", {}, operation), " ", el("span", { class: "changed" }, `${a} → ${b}`))))
@@ -185,5 +185,5 @@ function cellSection(op) {
   const card = load("card");
   const cells = (card.lanes || []).flatMap((lane) => lane.cells).filter((cell) => [op.op, op.id].includes(card.words[cell[CELL.op]]));
   if (!cells.length) return null;
-  return el("section", { "aria-labelledby": "op-cells" }, el("h2", { id: "op-cells" }, "Its cells on the card"), cellTable(card, cells, null));
+  return el("section", { "aria-labelledby": "op-cells" }, el("h2", { id: "op-cells" }, "Its cells"), cellTable(card, cells, null));
 }

@@ -170,7 +170,7 @@ function cellTable(card, cells, show) {
       { key: "power", title: "Power", ...number(CELL.power, "W") },
       { key: "util", title: "Use", ...number(CELL.util, "%") },
       { key: "throttle", title: "Throttled", cell: text(CELL.throttle) },
-      { key: "foreign", title: "Others on the card", cell: text(CELL.foreign) },
+      { key: "foreign", title: "Others at work", cell: text(CELL.foreign) },
       { key: "invalid", title: "Pair invalid by", first: -1, sort: () => cells.map((cell) => cell[CELL.invalid]), cell: text(CELL.invalid) },
     ],
   });
