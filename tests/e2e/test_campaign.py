@@ -204,6 +204,94 @@ def test_without_cards_named_the_one_that_was_screened_on_is_measured_on(project
         assert {(line["unit"], line["n"]) for line in csv.DictReader(stream)} == {("ms", "2")}
 
 
+# --- what --resume may ask -------------------------------------------------------------------------------------------
+
+OTHER_QUESTIONS = (
+    ("--level", "comprehensive"), ("--target", "cuda:80"), ("--dtypes", "float32"), ("--configs", "all"), ("--a", "y"),
+    ("--axis", "other"), ("--retries", "1"), ("--devices", "0,1"),
+)  # fmt: skip
+
+
+def refuses_other_questions(project: ToyProject, root: Path, asked: tuple[tuple[str, ...], ...]) -> None:
+    before = {path: path.read_bytes() for path in root.rglob("*.json")}
+    for words in asked:
+        ended = project.run("campaign", "--resume", *words)
+        said = f"{root} was started with other settings:\n  {words[0][2:]} "
+        assert (ended.code, said in ended.err, ended.out) == (4, True, ""), (words, ended.text)
+        dry = project.run("campaign", "--resume", *words, "--dry-run")
+        assert dry.code == 4, dry.text
+    assert {path: path.read_bytes() for path in root.rglob("*.json")} == before
+
+
+def test_a_finished_campaign_refuses_another_question_and_stays_as_it_is(project: ToyProject) -> None:
+    assert project.run("campaign", "toy", *QUICK).code == 0
+    refuses_other_questions(project, campaign(project), OTHER_QUESTIONS)
+    # What it was started with, or has by default, is no other question.
+    same = project.run("campaign", "--resume", "--level", "core", "--quick", "--retries", "2", "--cell-timeout", "99")
+    assert (same.code, same.err.count("finished before")) == (0, 4), same.text
+
+
+def test_interrupted_rounds_refuse_another_question_and_go_on_afterwards(project: ToyProject) -> None:
+    running = project.start("campaign", "toy", *QUICK)
+    running.until("[3/4]")
+    project.trouble({"compiler": "y", "op": "toy", "at": "call", "do": "hang"})
+    until = time.monotonic() + 60
+    while not (project.suite / "grandchildren").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    running.send(signal.SIGINT)
+    assert running.end().code == 130
+    project.trouble()
+    root = campaign(project)
+    refuses_other_questions(project, root, OTHER_QUESTIONS[:2])
+    ended = project.run("campaign", "--resume")
+    assert ended.code == 0, ended.text
+    assert steps(root) == dict.fromkeys(("screen", "partition", "ab_repeat", "report"), DONE)
+
+
+def test_rounds_that_are_refused_are_not_finished(project: ToyProject) -> None:
+    assert project.run("campaign", "toy", *QUICK).code == 0
+    root = campaign(project)
+    refused = project.run("campaign", "--resume", "--rounds", "3", env={"TRITON_TOY_ONLY": "1"})
+    assert (refused.code, "was started with other variables" in refused.err) == (4, True), refused.text
+    assert steps(root)["ab_repeat"] == ("failed", 4)
+    again = project.run("campaign", "--resume")
+    assert (again.code, again.err.count("finished before")) == (0, 2), again.text
+    assert steps(root)["ab_repeat"] == DONE
+
+
+def test_a_finished_campaign_is_told_anew_where_a_report_is_asked_for(project: ToyProject) -> None:
+    assert project.run("campaign", "toy", "--quick", "--rounds", "2", "--telemetry-interval", "0").code == 0
+    root = campaign(project)
+    measured = {path: path.stat().st_mtime_ns for path in root.rglob("result.json")}
+    ended = project.run("campaign", "--resume", "--export", "go", "--receipts", "given", "--delta", "3")
+    assert (ended.code, ended.err.count("finished before")) == (0, 3), ended.text
+    assert (project.root / "given").is_dir()
+    for name, text in (("export", "go"), ("delta", "3")):
+        assert data(root / "campaign.json")["words"][name] == [f"--{name}", text]
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("result.json")} == measured
+
+
+def test_what_is_told_to_the_rounds_is_free_until_they_are_planned(project: ToyProject) -> None:
+    assert project.run("campaign", "toy", "--null-test", "--a", "x", *QUICK).code == 0
+    root = campaign(project)
+    ended = project.run("campaign", "--resume", "--verdict", "NO_IR_DIFF", "--lanes", "1")
+    assert ended.err.count("finished before") == 1, ended.text
+    assert steps(root)["partition"] == DONE
+
+
+def test_ab_repeat_goes_on_with_the_rounds_of_the_newest_campaign(project: ToyProject) -> None:
+    project.toml(y='tree = "gone"')
+    assert project.run("campaign", "toy", *QUICK).code == 3
+    without = project.run("ab_repeat", "--resume")
+    go_on = f"zlbench campaign --resume runs/{campaign(project).name}"
+    assert (without.code, go_on in without.err) == (2, True), without.text
+    project.toml()
+    assert project.run("campaign", "--resume").code == 0
+    ended = project.run("ab_repeat", "--resume", "--telemetry-interval", "0")
+    assert ended.code == 0, ended.text
+    assert f"runs/{campaign(project).name}/rounds/status.tsv" in ended.out
+
+
 # --- two at a time ---------------------------------------------------------------------------------------------------
 
 ON_CARDS = ("campaign", "toy", *QUICK, "--backend", "fakecard")
