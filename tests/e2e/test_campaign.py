@@ -271,6 +271,23 @@ def test_a_finished_campaign_is_told_anew_where_a_report_is_asked_for(project: T
     assert {path: path.stat().st_mtime_ns for path in root.rglob("result.json")} == measured
 
 
+def test_a_threshold_on_a_finished_campaign_ends_it_with_7_until_it_is_asked_otherwise(project: ToyProject) -> None:
+    assert project.run("campaign", "toy", "--quick", "--rounds", "6", "--telemetry-interval", "0").code == 0
+    root = campaign(project)
+    for path in root.glob("rounds/toy/r*_B/rows.jsonl"):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        for row in rows:
+            row.update(compile_ms=9 * row["compile_ms"], value=9 * row["value"], turns=[9 * it for it in row["turns"]])
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = project.run("campaign", "--resume", "--fail-on", "slower>2%")
+    assert (ended.code, ended.err.count("finished before")) == (7, 3), ended.text
+    assert steps(root)["report"] == ("finished", 7)
+    assert "--fail-on slower>2%: 1 operator and 1 row beyond it" in ended.out
+    quiet = project.run("campaign", "--resume")
+    assert (quiet.code, quiet.err.count("finished before")) == (7, 4), quiet.text
+    assert project.run("campaign", "--resume", "--fail-on", "faster>2%").code == 0
+
+
 def test_what_is_told_to_the_rounds_is_free_until_they_are_planned(project: ToyProject) -> None:
     assert project.run("campaign", "toy", "--null-test", "--a", "x", *QUICK).code == 0
     root = campaign(project)
