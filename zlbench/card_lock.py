@@ -32,6 +32,8 @@ FOLDER = "ZLBENCH_CARD_LOCKS"
 CHECK = "card-free"
 IN_USE = "CARD_IN_USE"
 _POLL_S = 0.2
+_NAMED_S = 1.0
+"""Between its lock and its name a holder needs a moment; one that cannot write keeps its name for itself."""
 _KEPT: dict[Path, int] = {}
 """Files that this process holds locked, and how many times."""
 
@@ -147,7 +149,7 @@ def held(
 
 def _acquire(path: Path, *, what: str, wait_s: float, say: Callable[[str], None]) -> int | None:
     """A locked file; None where an ancestor of this process has it locked."""
-    until = time.monotonic() + wait_s
+    until, named = time.monotonic() + wait_s, time.monotonic() + _NAMED_S
     waiting = False
     while True:
         file = _open(path, what)
@@ -163,6 +165,9 @@ def _acquire(path: Path, *, what: str, wait_s: float, say: Callable[[str], None]
             if _is_still(path, file):
                 return file
             os.close(file)  # somebody cleared the folder meanwhile: the lock of a file that is gone keeps nobody out
+            continue
+        if holder is None and time.monotonic() < named:
+            time.sleep(0.02)
             continue
         if holder is not None and holder.pid in _ancestors():
             return None

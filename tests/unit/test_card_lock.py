@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -212,6 +213,21 @@ def test_a_holder_that_says_nothing_is_another_zlbench(
     assert other.says() == "held"
     (tmp_path / f"{KEY}.lock").write_text(text)
     assert "card 3 is in use by another zlbench" in refusal(tmp_path).message
+
+
+def test_a_holder_that_is_about_to_say_who_it_is_is_waited_for(tmp_path: Path, start: Callable[..., Process]) -> None:
+    """Between its lock and its name: two that start together must not be told of a stranger."""
+    other = start()
+    assert other.says() == "held"
+    lock = tmp_path / f"{KEY}.lock"
+    text = lock.read_text()
+    lock.write_text("")
+    late = threading.Timer(0.2, lock.write_text, [text])
+    late.start()
+    try:
+        assert f"in use by pid {other.process.pid} (" in refusal(tmp_path).message
+    finally:
+        late.join()
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
