@@ -38,7 +38,8 @@ def operator_series(rows: Sequence[Series]) -> dict[str, OperatorSeries]:
 
 
 def _operator(op: str, rows: Sequence[Series]) -> OperatorSeries:
-    used = [row for row in rows if row.valid and row.counted]
+    # By name: shards of an operator may differ in their order of sides, and the first row's stands for the round.
+    used = sorted((row for row in rows if row.valid and row.counted), key=lambda row: row.key)
     # Where none of its rows counts for one and the same reason, it is the operator's.
     reasons = {row.why for row in rows} if not used else set()
     why = reasons.pop() if len(reasons) == 1 else None
