@@ -18,9 +18,10 @@ from zlbench.report.exports.rows_csv import to_csv
 from zlbench.report.model import Header, LeftOut, Measured, Metric
 from zlbench.report.prose import wording
 from zlbench.report.prose.markdown import to_markdown
+from zlbench.report.prose.wording import COMPILING
 from zlbench.report.receipts.bundle import receipts
 from zlbench.report.receipts.tables import conversions
-from zlbench.report.receipts.text import COMPILING, paragraph
+from zlbench.report.receipts.text import paragraph
 from zlbench.report.summary import Summary, summarise
 
 FILES = {

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zlbench.errors import PreflightError
+from zlbench.inference.series import sd_of
 from zlbench.inference.types import DELTA, Inference, OpResult, Q, RowResult, Verdict
 from zlbench.report.model import Header, Measured, OpReadings, RowReadings
 from zlbench.report.samples import samples_of, settings_of, why_no_headline
@@ -237,15 +238,7 @@ def row_summary(row: RowReadings, rounds: int, result: RowResult | None = None) 
         low=math.expm1(min(differences)),
         high=math.expm1(max(differences)),
         same_sign=sum(math.copysign(1, value) == math.copysign(1, mean) and value != 0 for value in differences),
-        noise_a=_deviation(logs[0]),
-        noise_b=_deviation(logs[1]),
+        noise_a=sd_of(logs[0]),
+        noise_b=sd_of(logs[1]),
         result=result,
     )
-
-
-def _deviation(values: Sequence[float]) -> float | None:
-    """Standard deviation of two values or more; `statistics.stdev` counts in fractions, 20 times as long."""
-    if len(values) < 2:
-        return None
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))

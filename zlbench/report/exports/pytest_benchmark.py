@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from zlbench import __version__
+from zlbench.inference.series import variance_of
 from zlbench.report.exports.machine import (
     SIDES,
     finite,
@@ -128,8 +129,7 @@ def stats_of(values: Sequence[float]) -> dict[str, Any]:
     quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
     q1, median, q3 = quartiles
     mean = statistics.fmean(values)
-    # statistics.stdev computes in fractions, which takes as long as everything else together.
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1 or 1))
+    spread = math.sqrt(variance_of(values, mean))
     iqr = q3 - q1
     low, high = q1 - _FENCE * iqr, q3 + _FENCE * iqr
     inside = [value for value in values if low <= value <= high]

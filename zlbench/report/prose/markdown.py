@@ -6,14 +6,13 @@ was compared, verdicts and the largest changes come first, details are folded, a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from zlbench.report import exact
 from zlbench.report.model import KernelPair, Metric
 from zlbench.report.prose import wording
-from zlbench.report.prose.markup import Section, code, escaped, fitted, heads, line
+from zlbench.report.prose.markup import Section, code, escaped, fence, fitted, heads, line
 from zlbench.report.standing import ALIKE, CHANGED, Standing, by_urgency, counts, judged, standing
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import plural
@@ -236,10 +235,10 @@ def _switches(identity: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 def _commands(summary: Summary) -> Section:
     """What can be typed to measure it again."""
     commands = [wording.clean(text) for text in (summary.source.commands if summary.source is not None else ())]
-    fence = "`" * max(3, 1 + max((len(run) for text in commands for run in re.findall("`+", text)), default=0))
+    around = fence(commands)
     return Section(
-        before=f"<details><summary>Commands</summary>\n\n{fence}sh", lines=commands, total=len(commands), rank=5,
-        most=2_000, after=f"\n{fence}\n\n</details>",
+        before=f"<details><summary>Commands</summary>\n\n{around}sh", lines=commands, total=len(commands), rank=5,
+        most=2_000, after=f"\n{around}\n\n</details>",
     )  # fmt: skip
 
 
@@ -254,7 +253,7 @@ def _claims(summary: Summary) -> Section:
         lines.append("Rows that are invalid, excluded or lost are in no mean, and nothing is said of them.")
     held = "Numbers hold for the kernels, shapes, builds and machine above; other shapes or another card can differ."
     compiling = summary.header.metric is Metric.COMPILE
-    lines.append(f"{held} What compiling takes says nothing of how kernels run." if compiling else held)
+    lines.append(f"{held} {wording.COMPILING}" if compiling else held)
     return _lines("What is claimed", lines, rank=1, most=3_000, folded=False)
 
 

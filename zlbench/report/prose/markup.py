@@ -74,9 +74,9 @@ def heads(head: Sequence[str], numbers: frozenset[int] = frozenset()) -> str:
     return "\n".join([line(head), line("--:" if index in numbers else "---" for index in range(len(head)))])
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; every cell is text."""
-    return "\n".join([heads(head), *(line(escaped(cell) for cell in row) for row in rows)])
+def fence(lines: Iterable[str]) -> str:
+    """What a block of code begins and ends with, so that nothing in it can end it."""
+    return "`" * max(3, 1 + max((len(run) for text in lines for run in re.findall("`+", text)), default=0))
 
 
 @dataclass(frozen=True, kw_only=True)

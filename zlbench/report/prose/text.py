@@ -10,6 +10,7 @@ from zlbench.colour import Paint, plain
 from zlbench.inference.types import DELTA
 from zlbench.report import exact
 from zlbench.report.prose import wording
+from zlbench.report.prose.markup import shortened
 from zlbench.report.standing import ALIKE, CHANGED, Standing, by_urgency, judged, standing, urgency
 from zlbench.report.summary import OpSummary, RowSummary, Summary
 from zlbench.text import columns, folded, plural, without_commands
@@ -75,14 +76,6 @@ def wrapped(lines: Sequence[str], width: int, margin: str = "", further: str = "
     ]  # fmt: skip
 
 
-def cut(text: str, room: int) -> str:
-    """The end of a label tells rows apart as often as its beginning: the middle goes."""
-    if len(text) <= room:
-        return text
-    left = (room - 1) * 2 // 3
-    return f"{text[:left]}…{text[len(text) - (room - 1 - left) :]}"
-
-
 def _title(summary: Summary, width: int) -> list[str]:
     header = summary.header
     lines = wrapped([f"report A {header.a} → B {header.b}"], width, further=MARGIN)
@@ -107,7 +100,7 @@ def _rows(summary: Summary, width: int, colour: Paint) -> Iterator[str]:
     laid = iter(_laid(_HEAD, cells, width, colour) if cells else ())
     yield from [next(laid)] if cells else []
     for op, rows, shared, names in named:
-        yield cut(wording.clean(f"{op.op.op}  {shared}"), width)
+        yield shortened(wording.clean(f"{op.op.op}  {shared}"), width)
         for row, name in _zip(rows, names):
             yield from [next(laid)] if row.n else _said(f"  {name}", wording.why_empty(row), width)
         yield from [] if rows else ["  no row was measured on both sides"]
@@ -158,14 +151,14 @@ def _laid(head: Sequence[str], cells: Sequence[Sequence[str]], width: int, colou
     last = len(head) - 1
     others = [max(len(line[index]) for line in (head, *cells)) + 2 for index in range(1, last + 1)]
     room = max(_FEWEST, width - sum(others))
-    short = [[cut(line[0], room), *line[1:]] for line in cells]
+    short = [[shortened(line[0], room), *line[1:]] for line in cells]
     return columns(head, short, right=frozenset(range(1, last)), paint={last: colour})
 
 
 def _said(name: str, text: str, width: int) -> list[str]:
     """A name with a sentence in place of numbers."""
     own = textwrap.wrap(wording.clean(text), width - len(MARGIN))
-    start = cut(name, max(width // 3, width - len(own[0]) - 2))
+    start = shortened(name, max(width // 3, width - len(own[0]) - 2))
     if len(own) == 1 and len(start) + 2 + len(own[0]) <= width:
         return [f"{start}  {own[0]}"]
     return [start, *(f"{MARGIN}{line}" for line in own)]
@@ -210,7 +203,7 @@ def _end(summary: Summary) -> list[str]:
     rows = [row for op in summary.subjects for row in op.rows]
     lines += [wording.needed(rows), *wording.invalid_rows(rows)]
     for flag, names in wording.flagged(summary.subjects).items():
-        listed = ", ".join(cut(name, _NAME) for name in names[:_EXAMPLES])
+        listed = ", ".join(shortened(name, _NAME) for name in names[:_EXAMPLES])
         lines.append(f"{flag}: {plural(len(names), 'row')} ({listed}{', …' if len(names) > _EXAMPLES else ''})")
     return [line for line in (*lines, "", wording.meaning(summary), wording.claim(summary)) if line]
 
@@ -222,4 +215,4 @@ def _delta(summary: Summary) -> float:
 def _safe(line: str, width: int) -> str:
     """The last resort: no line is longer, and none is a command."""
     bare = _PAINT.sub("", line)
-    return without_commands(line if len(bare) <= width else cut(bare, width))
+    return without_commands(line if len(bare) <= width else shortened(bare, width))

@@ -24,6 +24,8 @@ _WHY = {
     Why.NO_LOOK: "no look yet",
     Why.CALIBER: "caliber",
 }
+COMPILING = "What compiling takes says nothing of how kernels run."
+"""Said wherever compile times leave the house: alone they read like a regression of kernels."""
 _UNCALIBRATED = "UNCALIBRATED"
 _NOT_TAKEN_OFF = (
     "What differs between the sides besides the change is not taken off: differences of some tenths of a percent mean "

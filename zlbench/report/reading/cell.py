@@ -11,8 +11,8 @@ from zlbench.cells import CellOutcome
 from zlbench.identity import FILE_NAME, RunIdentity, parse_identity
 from zlbench.pair import unfit_shapes
 from zlbench.run_rows import RunRows
+from zlbench.telemetry.read import OF_CELL
 
-TELEMETRY = "telemetry.json"
 _MOST_S = 1e12
 """Seconds since the epoch beyond which nobody measures."""
 
@@ -32,7 +32,7 @@ class Cell:
     @property
     def started(self) -> float | None:
         """Seconds since the epoch; None where nobody looked."""
-        seen = store.read_json(self.path / TELEMETRY)
+        seen = store.read_json(self.path / OF_CELL)
         started = seen.get("started") if isinstance(seen, dict) else None
         return float(started) if isinstance(started, int | float) and abs(started) < _MOST_S else None
 

@@ -6,13 +6,13 @@ Equal input gives equal bytes; no path of the machine is in them beyond what som
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 
 from zlbench import __version__
 from zlbench.report.exports.machine import SIDES, identity, operators
 from zlbench.report.exports.rows_csv import to_csv
 from zlbench.report.prose import wording
+from zlbench.report.prose.markup import fence
 from zlbench.report.receipts import excluded, facts, tables
 from zlbench.report.receipts.text import paragraph, table, values
 from zlbench.report.summary import Summary
@@ -90,9 +90,9 @@ def _commands(summary: Summary) -> list[str]:
 
 def _block(lines: Sequence[str]) -> str:
     """A block of code that nothing in it can end."""
-    text = "\n".join(map(wording.clean, lines))
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}sh\n{text}\n{fence}"
+    cleaned = [wording.clean(text) for text in lines]
+    around = fence(cleaned)
+    return "\n".join([f"{around}sh", *cleaned, around])
 
 
 def _sums(files: Mapping[str, str]) -> str:

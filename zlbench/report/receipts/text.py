@@ -9,9 +9,6 @@ from zlbench.report.prose import wording
 from zlbench.report.prose.markup import escaped, heads, line
 from zlbench.report.summary import Summary
 
-COMPILING = "What compiling takes says nothing of how kernels run."
-"""As report.md has it: a file that is handed on alone must say it too."""
-
 _WHOLE = 4000
 """Characters of one text; beyond them it is no text that a person reads."""
 
@@ -23,7 +20,7 @@ def paragraph(text: str) -> str:
 
 def values(summary: Summary) -> str:
     """What the values are, and what they are not."""
-    caveat = f" {COMPILING}" if summary.header.metric is Metric.COMPILE else ""
+    caveat = f" {wording.COMPILING}" if summary.header.metric is Metric.COMPILE else ""
     return paragraph(f"Values: {wording.what(summary)}.{caveat}")
 
 
