@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from zlbench.inference.types import Aggregate, Calibration, Inference, OpResult, RowResult, Settings, Verdict
-from zlbench.report.model import Header, Measured, Metric, OpReadings, Reading, RowReadings
+from zlbench.report.model import Header, Measured, OpReadings, Reading, RowReadings
 from zlbench.report.summary import Counts, OpSummary, RowSummary, Summary
+from zlbench.rounds.names import Metric
 
 CALIBRATED = Calibration(
     used=True, bias=0.0002, between=0.0004, error=0.0005,

@@ -20,8 +20,9 @@ from zlbench.inference.types import (
     Verdict,
     Why,
 )
-from zlbench.report.model import Header, LeftOut, Measured, Metric, OpReadings, Reading, RowReadings
+from zlbench.report.model import Header, LeftOut, Measured, OpReadings, Reading, RowReadings
 from zlbench.report.summary import OpSummary, Summary, summarise
+from zlbench.rounds.names import Metric
 
 
 def row_result(key: tuple[str, str], verdict: Verdict, *, control: bool = False) -> RowResult:

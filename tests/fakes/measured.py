@@ -12,12 +12,12 @@ from zlbench.report.model import (
     KernelPair,
     LeftOut,
     Measured,
-    Metric,
     OpReadings,
     Reading,
     RowReadings,
     TelemetryPoint,
 )
+from zlbench.rounds.names import Metric
 
 ROUNDS = 6
 EVIL = "<script>alert('op')</script>"

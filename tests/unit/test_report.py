@@ -14,11 +14,12 @@ from fakes.run_dirs import row, write_run
 
 from zlbench.cells import CellState
 from zlbench.report.exports.rows_csv import COLUMNS, to_csv
-from zlbench.report.model import Header, Measured, Metric, OpReadings, Reading, RowReadings
+from zlbench.report.model import Header, Measured, OpReadings, Reading, RowReadings
 from zlbench.report.prose.markdown import to_markdown
 from zlbench.report.prose.text import to_text
 from zlbench.report.reading.read import header_of, planned_rounds, read_rounds
 from zlbench.report.summary import NO_CLAIM, Summary, row_summary, summarise
+from zlbench.rounds.names import Metric
 
 
 def readings(*pairs: tuple[float, float]) -> tuple[Reading, ...]:

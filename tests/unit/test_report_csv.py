@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlbench.report.exports.rows_csv import COLUMNS, to_csv
-from zlbench.report.model import Header, Measured, Metric
+from zlbench.report.model import Header, Measured
 from zlbench.report.summary import Summary, summarise
+from zlbench.rounds.names import Metric
 
 OLD = [
     "op", "directory", "kind", "dtype", "row", "label", "unit", "n", "rounds", "median_a", "median_b", "mean_pct",

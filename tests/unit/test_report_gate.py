@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from zlbench.errors import UsageError
 from zlbench.inference.types import Verdict, Why
 from zlbench.report.gate import Gate, Regression, Watched, blind, failures, lines, parse_gate, regressions
-from zlbench.report.model import KernelCosts, KernelPair, LeftOut, Metric
+from zlbench.report.model import KernelCosts, KernelPair, LeftOut
 from zlbench.report.prose import github
 from zlbench.report.summary import Summary
+from zlbench.rounds.names import Metric
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zlbench.report.exports.go_bench import benchmark_name, to_go
-from zlbench.report.model import Header, Measured, Metric, RowReadings
+from zlbench.report.model import Header, Measured, RowReadings
 from zlbench.report.summary import summarise
+from zlbench.rounds.names import Metric
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]) | st.sampled_from("-/= +%_.8Aa\n"), max_size=12)
 

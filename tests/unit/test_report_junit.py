@@ -13,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zlbench.report.exports.junit import to_junit
-from zlbench.report.model import Header, Measured, Metric
+from zlbench.report.model import Header, Measured
 from zlbench.report.summary import Summary, summarise
+from zlbench.rounds.names import Metric
 
 COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 

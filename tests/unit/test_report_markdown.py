@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlbench.inference.types import Calibration, Verdict
-from zlbench.report.model import LeftOut, Measured, Metric
+from zlbench.report.model import LeftOut, Measured
 from zlbench.report.prose.markdown import LIMIT, to_markdown
 from zlbench.report.prose.markup import code, escaped
 from zlbench.report.summary import Summary, summarise
+from zlbench.rounds.names import Metric
 
 WORST = "<script>@octocat #1 GH-2 https://x.y/z www.x.y $a$ :tada: | `c` *b* _i_ [l](u) ~s~ &lt; \\ <!-- {x}"
 

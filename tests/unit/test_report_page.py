@@ -27,7 +27,6 @@ from zlbench.report.model import (
     KernelPair,
     LeftOut,
     Measured,
-    Metric,
     OpReadings,
     Reading,
     RowReadings,
@@ -45,6 +44,7 @@ from zlbench.report.page.terms import explained
 from zlbench.report.prose import wording
 from zlbench.report.standing import Standing
 from zlbench.report.summary import Summary, summarise
+from zlbench.rounds.names import Metric
 
 VOID = {"meta", "br", "hr", "input", "link", "img", "col"}
 SHAPES = {"rect", "line", "circle", "path", "text", "title", "desc", "svg", "g"}

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zlbench.report.exports.rows_csv import to_csv
-from zlbench.report.model import Header, LeftOut, Measured, Metric
+from zlbench.report.model import Header, LeftOut, Measured
 from zlbench.report.prose import wording
 from zlbench.report.prose.markdown import to_markdown
 from zlbench.report.prose.wording import COMPILING
@@ -23,6 +23,7 @@ from zlbench.report.receipts.bundle import receipts
 from zlbench.report.receipts.tables import conversions
 from zlbench.report.receipts.text import paragraph
 from zlbench.report.summary import Summary, summarise
+from zlbench.rounds.names import Metric
 
 FILES = {
     "README.md", "performance.md", "performance.csv", "kernels.md", "kernels.csv", "identities.json", "caliber.md",

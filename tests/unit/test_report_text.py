@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from zlbench.colour import painted
 from zlbench.inference.types import Calibration, Verdict, Why
-from zlbench.report.model import CellSighting, LeftOut, Measured, Metric
+from zlbench.report.model import CellSighting, LeftOut, Measured
 from zlbench.report.prose.text import WIDTH, to_text
 from zlbench.report.summary import Counts, Summary, summarise
+from zlbench.rounds.names import Metric
 
 FALLEN_BACK = tuple(
     LeftOut(round=number, reason="TIMER_MISMATCH", note="cuda_graph on A, direct on B") for number in range(1, 7)

@@ -14,7 +14,8 @@ from zlbench.cells import CellOutcome, CellState
 from zlbench.errors import ExitCode, UsageError
 from zlbench.partition_plan import Kind, Piece
 from zlbench.rounds.choose import calibration_note, choose_controls
-from zlbench.rounds.plan import Metric, RepeatLane, RepeatPlan, Schedule, with_controls
+from zlbench.rounds.names import Metric
+from zlbench.rounds.plan import RepeatLane, RepeatPlan, Schedule, with_controls
 from zlbench.rounds.records import End, exit_code
 from zlbench.rounds.status import STATUS_COLUMNS, Table, write_merged
 from zlbench.screen.candidates import Candidate

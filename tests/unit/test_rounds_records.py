@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from fakes.run_dirs import direct, row, write_run
 
-from zlbench.report.model import Metric as Reported
 from zlbench.report.reading.collect import Collected
-from zlbench.rounds.plan import Metric
+from zlbench.rounds.names import Metric
+from zlbench.rounds.names import Metric as Reported
 from zlbench.rounds.records import cell_dir, differences
 from zlbench.run_rows import RunRows
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from zlbench.partition_plan import Kind
-from zlbench.rounds.plan import Metric, RepeatLane, RepeatPlan, Schedule
+from zlbench.rounds.names import Metric
+from zlbench.rounds.plan import RepeatLane, RepeatPlan, Schedule
 from zlbench.rounds.records import End
 from zlbench.rounds.unseen import can_be_seen, unseen_line
 

@@ -13,7 +13,8 @@ from typing import Any
 from zlbench.campaign.record import ROUNDS, Record, StepState
 from zlbench.campaign.steps import with_rounds
 from zlbench.errors import NotComparableError
-from zlbench.rounds.plan import PLAN, RepeatPlan
+from zlbench.rounds.names import PLAN
+from zlbench.rounds.plan import RepeatPlan
 from zlbench.rounds.raising import option_of
 from zlbench.settings import Resolved, resolve
 from zlbench.settings.project import Project

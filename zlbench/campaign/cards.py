@@ -16,7 +16,8 @@ from zlbench.cli.app import App
 from zlbench.measure.cardwatch import alone
 from zlbench.measure.request import Request, make_request
 from zlbench.rounds.lanes import empty_lanes
-from zlbench.rounds.plan import PLAN, RepeatLane, RepeatPlan
+from zlbench.rounds.names import PLAN
+from zlbench.rounds.plan import RepeatLane, RepeatPlan
 from zlbench.rounds.planning import known_cards
 from zlbench.settings import axis_of, resolve
 from zlbench.settings.words import words_for

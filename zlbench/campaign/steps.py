@@ -10,7 +10,8 @@ from zlbench import store
 from zlbench.campaign.record import PARTITION, ROUNDS, SCREEN
 from zlbench.errors import ExitCode
 from zlbench.identity import read_identity
-from zlbench.rounds.plan import PLAN, RepeatPlan
+from zlbench.rounds.names import PLAN
+from zlbench.rounds.plan import RepeatPlan
 from zlbench.rounds.raising import is_raised, option_of
 from zlbench.screen.candidates import on_cards, read_candidates
 from zlbench.settings.words import words_for

@@ -12,12 +12,13 @@ from zlbench.errors import ExitCode
 from zlbench.measure.prepare import Prepared
 from zlbench.partition_plan import Kind
 from zlbench.rounds.command import Repeated, root_to_resume, run_repeat
+from zlbench.rounds.names import MARKERS
 from zlbench.rounds.plan import RepeatPlan
 from zlbench.rounds.planning import asked_request, controls_of, known_cards, make_plan
 from zlbench.rounds.question import question_of
 from zlbench.rounds.raising import raised
 from zlbench.rounds.records import End
-from zlbench.rounds.status import MARKERS, Table
+from zlbench.rounds.status import Table
 from zlbench.screen.command import plan_data
 from zlbench.text import columns, plural, relative, seconds
 

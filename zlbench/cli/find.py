@@ -9,7 +9,7 @@ from zlbench.campaign.record import CAMPAIGN, SCREEN
 from zlbench.cli.app import App
 from zlbench.errors import UsageError
 from zlbench.report.reading.load import is_rounds
-from zlbench.report.reading.read import REPEAT
+from zlbench.rounds.names import PLAN
 
 _ROUNDS = "Give the directory of a campaign (runs/campaign_…) or of repeated rounds (runs/repeat_…)."
 
@@ -56,9 +56,9 @@ def find_rounds(app: App) -> Path:
     if given:
         root: Path = (app.cwd / given[0]).resolve()
         if not is_rounds(root):
-            raise UsageError(f"{root} holds neither {REPEAT} nor {CAMPAIGN}", hint=_ROUNDS)
+            raise UsageError(f"{root} holds neither {PLAN} nor {CAMPAIGN}", hint=_ROUNDS)
         return root
-    found = store.newest_of(app.runs, {"repeat": REPEAT, "campaign": CAMPAIGN})
+    found = store.newest_of(app.runs, {"repeat": PLAN, "campaign": CAMPAIGN})
     if found is None:
         raise UsageError(f"no campaign and no repeated rounds in {app.runs}", hint=_ROUNDS)
     return found

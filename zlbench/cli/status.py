@@ -14,9 +14,8 @@ from zlbench.cli.app import App
 from zlbench.cli.find import find_rounds
 from zlbench.errors import ExitCode
 from zlbench.lane_state import LaneState, Phase
-from zlbench.report.model import Metric
 from zlbench.report.reading.load import rounds_of
-from zlbench.report.reading.read import REPEAT
+from zlbench.rounds.names import PLAN, Metric
 from zlbench.text import relative
 
 
@@ -41,7 +40,7 @@ def run(app: App) -> ExitCode:
             app.result(line)
         if screen and record.step("screen").state is not StepState.FINISHED:
             app.result(f"  screen: {screen['done']}/{screen['total']} cells")
-    noun = "lane" if (store.read_json(rounds / REPEAT) or {}).get("metric") == Metric.COMPILE.value else "card"
+    noun = "lane" if (store.read_json(rounds / PLAN) or {}).get("metric") == Metric.COMPILE.value else "card"
     for lane in lanes:
         app.result(f"  {lane.line(noun=noun)}")
     if not alive and _unfinished(record, lanes):
@@ -71,7 +70,7 @@ def _unfinished(record: Record | None, lanes: list[LaneState]) -> bool:
 
 def _lanes(rounds: Path, *, alive: bool) -> list[LaneState]:
     """Lanes of the plan that have begun; of a dead driver's none is running."""
-    plan: Mapping[str, Any] = store.read_json(rounds / REPEAT) or {}
+    plan: Mapping[str, Any] = store.read_json(rounds / PLAN) or {}
     lanes = plan.get("lanes", ())
     folders = [rounds / str(lane["lane"]) if len(lanes) > 1 else rounds for lane in lanes]
     found = [state for folder in folders if (state := LaneState.read(folder)) is not None]

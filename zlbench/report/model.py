@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
-
-class Metric(str, Enum):
-    """What was measured. The value is that of repeat.json."""
-
-    LATENCY = "latency_ms"
-    COMPILE = "compile_ms"
+from zlbench.rounds.names import Metric
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

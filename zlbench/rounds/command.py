@@ -24,7 +24,8 @@ from zlbench.process import terminable
 from zlbench.rounds import again, looks, raising
 from zlbench.rounds.ask import planned_request
 from zlbench.rounds.driver import Driver, ends_of
-from zlbench.rounds.plan import PLAN, Metric, RepeatPlan
+from zlbench.rounds.names import PLAN, Metric
+from zlbench.rounds.plan import RepeatPlan
 from zlbench.rounds.planning import asked_request, controls_of, known_cards, make_plan, schedule_of
 from zlbench.rounds.question import question_of
 from zlbench.rounds.records import End, exit_code

@@ -20,9 +20,10 @@ from zlbench.measure.prepare import Prepared
 from zlbench.measure.request import Request
 from zlbench.process import Child, Command, terminable
 from zlbench.rounds.lane_process import DRIVER
+from zlbench.rounds.names import STATUS_TSV
 from zlbench.rounds.plan import RepeatLane, RepeatPlan
 from zlbench.rounds.records import End, read_end
-from zlbench.rounds.status import STATUS_TSV, Table, write_merged
+from zlbench.rounds.status import Table, write_merged
 from zlbench.rounds.work import LaneWork
 from zlbench.settings.stored import stored
 

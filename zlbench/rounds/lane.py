@@ -21,10 +21,9 @@ from zlbench.rounds.cells import PairSpec
 from zlbench.rounds.follow import Follower
 from zlbench.rounds.looks import settle
 from zlbench.rounds.measure import TELEMETRY, Pairs, times_of
-from zlbench.rounds.plan import Metric, RepeatLane, RepeatPlan
+from zlbench.rounds.names import FIRST_PAIR, SETTLED, Metric
+from zlbench.rounds.plan import RepeatLane, RepeatPlan
 from zlbench.rounds.records import (
-    FIRST_PAIR,
-    SETTLED,
     cell_dir,
     differences,
     keep_record,

@@ -6,27 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from zlbench import store
 from zlbench.errors import UsageError
 from zlbench.partition_plan import Kind, Piece, piece_data, piece_of
+from zlbench.rounds.names import PLAN, Metric
 
-PLAN = "repeat.json"
 SCHEMA_VERSION = 1
 LOOKS = (4, 8)
 """Rounds after which rows may be settled early; the last round is the last look."""
 WEIGHTS = (0.1, 0.3)
 """Shares of the error probability that these looks may use; the last look has what is left."""
-
-
-class Metric(str, Enum):
-    """What is compared."""
-
-    LATENCY = "latency_ms"
-    COMPILE = "compile_ms"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

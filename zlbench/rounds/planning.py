@@ -12,7 +12,8 @@ from zlbench.measure.request import Request
 from zlbench.rounds import choose
 from zlbench.rounds.ask import request_of
 from zlbench.rounds.lanes import empty_lanes, fill_lanes
-from zlbench.rounds.plan import Metric, RepeatPlan, Schedule
+from zlbench.rounds.names import Metric
+from zlbench.rounds.plan import RepeatPlan, Schedule
 from zlbench.rounds.question import Question
 from zlbench.screen.candidates import Candidate
 from zlbench.settings import Resolved, SourceKind

@@ -13,16 +13,13 @@ from zlbench.errors import ExitCode
 from zlbench.measure.runner import stored_outcome
 from zlbench.partition_plan import Kind, Piece
 from zlbench.report.reading.collect import Collected
+from zlbench.rounds.names import FIRST_PAIR, SETTLED, Metric
 from zlbench.rounds.order import sides_of
-from zlbench.rounds.plan import Metric, Schedule
+from zlbench.rounds.plan import Schedule
 from zlbench.rounds.status import Table
 from zlbench.run_rows import RunRows
 from zlbench.telemetry.read import OF_CELL
 
-FIRST_PAIR = "first_pair.json"
-"""How the first pair was judged by IR and code, in the operator's directory."""
-SETTLED = "settled.json"
-"""Rows that needed no more rounds, and since when."""
 RECORD = "record.json"
 """Which cell holds the record that all replay, where that is not the first side A any more."""
 

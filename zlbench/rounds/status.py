@@ -13,16 +13,13 @@ from pathlib import Path
 from zlbench import store, tuning
 from zlbench.axis import Side
 from zlbench.cells import CellOutcome
+from zlbench.rounds.names import MARKER_COLUMNS, MARKERS, PAIRS_TSV, STATUS_TSV
 
-STATUS_TSV = "status.tsv"
 STATUS_COLUMNS = (
-    "round", "op", "side", "switch", "rc", "elapsed_s", "success", "failed", "replay_fallback", "no_cudagraph",
-    "capture_poisoned",
+    "round", "op", "side", "switch", "rc", "elapsed_s", "success", "failed", *MARKER_COLUMNS,
 )  # fmt: skip
 """The predecessor's; over several lanes the card comes first."""
-PAIRS_TSV = "pairs.tsv"
 PAIR_COLUMNS = ("op", "round", "valid", "cause", "tries", "note")
-MARKERS = ("AUTOTUNE_REPLAY_FALLBACK", "BENCHMARK_DIRECT_NO_CUDAGRAPH", "BENCHMARK_CAPTURE_POISONED")
 
 
 @dataclass(kw_only=True)

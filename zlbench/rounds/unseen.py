@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from zlbench.rounds.plan import Metric, RepeatPlan
+from zlbench.rounds.names import Metric
+from zlbench.rounds.plan import RepeatPlan
 from zlbench.rounds.records import End
 from zlbench.telemetry.read import TELEMETRY
 from zlbench.telemetry.validity import UNSEEN

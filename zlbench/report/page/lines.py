@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zlbench.inference.types import OpResult, RowResult, Settings
-from zlbench.report.model import KernelPair, Metric
+from zlbench.report.model import KernelPair
 from zlbench.report.page.address import address
 from zlbench.report.page.looks import LOOKS
 from zlbench.report.page.numbers import figures, percent
@@ -15,6 +15,7 @@ from zlbench.report.page.strips import Interval, Scale, Strip
 from zlbench.report.prose import wording
 from zlbench.report.standing import CHANGED, Standing, judged, standing
 from zlbench.report.summary import OpSummary, RowSummary, Summary
+from zlbench.rounds.names import Metric
 
 _LARGEST = 8
 """Changes of each direction that are shown."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from zlbench.inference.types import OpResult
-from zlbench.report.model import Metric
 from zlbench.report.page.embed import compact
 from zlbench.report.page.numbers import figures, percent
 from zlbench.report.page.rows import STANDINGS
 from zlbench.report.prose import wording
 from zlbench.report.standing import judged
 from zlbench.report.summary import OpSummary
+from zlbench.rounds.names import Metric
 
 
 def operators(ops: Sequence[OpSummary], metric: Metric | None) -> list[dict[str, Any]]:

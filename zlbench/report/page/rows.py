@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zlbench.inference.types import RowResult
-from zlbench.report.model import Metric, RowReadings
+from zlbench.report.model import RowReadings
 from zlbench.report.page.embed import Table
 from zlbench.report.page.numbers import column, percent, rows_of
 from zlbench.report.prose import wording
 from zlbench.report.standing import Standing
 from zlbench.report.summary import OpSummary, RowSummary
+from zlbench.rounds.names import Metric
 
 STANDINGS = {one: number for number, one in enumerate(Standing)}
 _LOGS: dict[str, Callable[[RowResult], float | None]] = {

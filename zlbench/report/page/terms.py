@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from zlbench.inference.types import Settings
 from zlbench.markers import MARKERS
-from zlbench.report.model import Metric
 from zlbench.report.prose.wording import verdict
 from zlbench.report.standing import Standing
+from zlbench.rounds.names import Metric
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

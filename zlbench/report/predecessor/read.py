@@ -17,9 +17,9 @@ from zlbench.report.model import Measured
 from zlbench.report.predecessor.cell import OURS, OldCell, is_run
 from zlbench.report.predecessor.rounds import OldRounds
 from zlbench.report.predecessor.tables import OldTables
+from zlbench.rounds.names import CELL
 from zlbench.rounds.order import sides_of
 
-_CELL = re.compile(r"r(\d+)_([AB])")
 _STAMPED = re.compile(r"(.+?)_(\d{8}-?\d{6})(?:-\d+)?")
 _OUR_ROOTS = frozenset({"repeat.json", "campaign.json", "plan.json", "partition.json", "screen.json"})
 _HOW = "Give a root of its rounds (with r1_A and r1_B in it, or in a folder for each operator), or two run directories."
@@ -65,7 +65,7 @@ def _is_ours(path: Path) -> bool:
 
 def _operators(root: Path, depth: int = 2) -> Iterator[Path]:
     """Directories that hold rounds: the root itself, or folders in it, or in those of its cards."""
-    if any(_CELL.fullmatch(path.name) and is_run(path) for path in _folders(root)):
+    if any(CELL.fullmatch(path.name) and is_run(path) for path in _folders(root)):
         yield root
         return
     for path in _folders(root) if depth else ():
@@ -80,7 +80,7 @@ def _folders(root: Path) -> list[Path]:
 def _name(path: Path) -> str:
     """The operator of a run, or of a directory of rounds."""
     named = path.resolve()
-    named = named.parent if _CELL.fullmatch(named.name) else named
+    named = named.parent if CELL.fullmatch(named.name) else named
     stamped = _STAMPED.fullmatch(named.name)
     return stamped[1] if stamped else named.name
 
@@ -99,7 +99,7 @@ def _read_operator(rounds: OldRounds, folder: Path, *, directory: str) -> None:
     name = _name(folder)
     into, tables = rounds.begin(name, directory), rounds.tables_of(folder)
     into.verdict = tables.verdicts.get(name) or rounds.screen.verdicts.get(name, "")
-    numbers = {int(match[1]) for path in _folders(folder) if (match := _CELL.fullmatch(path.name))}
+    numbers = {int(match[1]) for path in _folders(folder) if (match := CELL.fullmatch(path.name))}
     for number in sorted(numbers):
         cells = []
         for side in "AB":

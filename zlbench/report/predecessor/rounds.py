@@ -9,13 +9,13 @@ from typing import Any
 
 from zlbench import guard
 from zlbench.backend import Timer
-from zlbench.report.model import Header, Measured, Metric, OpReadings
+from zlbench.report.model import Header, Measured, OpReadings
 from zlbench.report.predecessor.cell import OldCell, complaints, not_recorded
 from zlbench.report.predecessor.tables import OldTables, verdict_lines
 from zlbench.report.predecessor.upstream_table import NO_GRAPH, REPLAY_FALLBACK
 from zlbench.report.reading.collect import Collected
 from zlbench.report.reading.sightings import points
-from zlbench.report.reading.tables import FALLBACKS
+from zlbench.rounds.names import MARKERS, Metric
 from zlbench.text import plural
 
 _DOUBTS = {
@@ -66,7 +66,7 @@ class OldRounds:
         failed = []
         for side, cell in zip("AB", cells, strict=True):
             into.said(side, cell.outcome)
-            into.fallbacks.update({word: len(said) for word in FALLBACKS if (said := cell.log.said(word))})
+            into.fallbacks.update({word: len(said) for word in MARKERS if (said := cell.log.said(word))})
             if cell.outcome is not None and not cell.outcome.kept:
                 failed.append(f"round {number} {side}: {cell.outcome.state.value}")
         into.failed += failed

@@ -10,7 +10,8 @@ from pathlib import Path
 from zlbench.caliber import SCREEN_COLUMNS
 from zlbench.errors import UsageError
 from zlbench.report.reading.tables import Tables
-from zlbench.rounds.status import STATUS_COLUMNS, STATUS_TSV, read_lines
+from zlbench.rounds.names import STATUS_TSV
+from zlbench.rounds.status import STATUS_COLUMNS, read_lines
 from zlbench.screen.candidates import read_table
 from zlbench.screen.table import COLUMNS
 from zlbench.smi import TELEMETRY_COLUMNS

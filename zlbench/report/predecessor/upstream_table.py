@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from zlbench.errors import UsageError
-from zlbench.report.reading.tables import FALLBACKS
+from zlbench.rounds.names import MARKERS
 
-REPLAY_FALLBACK, NO_GRAPH, POISONED = FALLBACKS
+REPLAY_FALLBACK, NO_GRAPH, POISONED = MARKERS
 HEAD_WORDS = "Torch Latency (ms)"
 """Stands above every table."""
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from zlbench.report import exact
-from zlbench.report.model import KernelPair, Metric
+from zlbench.report.model import KernelPair
 from zlbench.report.prose import wording
 from zlbench.report.prose.markup import Section, code, escaped, fence, fitted, heads, line
 from zlbench.report.standing import ALIKE, CHANGED, Standing, by_urgency, counts, judged, standing
 from zlbench.report.summary import OpSummary, RowSummary, Summary
+from zlbench.rounds.names import Metric
 from zlbench.text import plural
 
 LIMIT = 60_000

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from zlbench.inference import words
 from zlbench.inference.types import DELTA, FEWEST_CONTROLS, Calibration, OpResult, RowResult, Why
-from zlbench.report.model import Metric
 from zlbench.report.standing import ALIKE, CHANGED, Standing, counts, judged, standing
 from zlbench.report.summary import Counts, OpSummary, RowSummary, Summary
+from zlbench.rounds.names import Metric
 from zlbench.text import latency, plural
 
 UNITS = {"ms": "latency", "cpu_ms": "CPU time", "wall_ms": "wall time", "instructions": "instructions"}

@@ -13,7 +13,7 @@ from zlbench.cells import CellOutcome
 from zlbench.compare import Exclusion, compare
 from zlbench.compare_table import nothing
 from zlbench.report.model import LeftOut, OpReadings, Reading, RowReadings
-from zlbench.report.reading.tables import FALLBACKS
+from zlbench.rounds.names import MARKERS
 from zlbench.run_rows import Lost, Row, RunRows, by_name, described
 
 
@@ -134,7 +134,7 @@ class Collected:
             op=self.op, directory=self.directory, control=self.control, rows=rows, rounds=tuple(sorted(self.rounds)),
             failed=tuple(self.failed), invalid=tuple(self.invalid), rerun=self.rerun, lost=tuple(self._lost.values()),
             expected=len(rows) + sum(not name for name, _ in self._lost),
-            fallbacks=tuple((word, self.fallbacks[word]) for word in FALLBACKS if self.fallbacks[word]),
+            fallbacks=tuple((word, self.fallbacks[word]) for word in MARKERS if self.fallbacks[word]),
             notes=tuple(self.notes), verdict=self.verdict, machine_code=self.machine_code, missing=self.missing,
             nothing=self.nothing if empty else "", nothing_note=self.nothing_note if empty else "",
             markers=tuple((word, _with_side(text, sides)) for (word, text), sides in self._said.items()),

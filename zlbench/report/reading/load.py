@@ -13,14 +13,15 @@ from zlbench import guard, store
 from zlbench.axis import axis_of_plan
 from zlbench.campaign.record import CAMPAIGN, ROUNDS, SCREEN
 from zlbench.errors import UsageError
-from zlbench.report.model import Header, Measured, Metric, OpReadings
+from zlbench.report.model import Header, Measured, OpReadings
 from zlbench.report.predecessor.read import read_predecessor, recognise
 from zlbench.report.reading.faults import FAULTS
 from zlbench.report.reading.pair import read_pairs
-from zlbench.report.reading.read import REPEAT, RoundsRead, header_of, looks_of, planned_rounds, read_rounds
+from zlbench.report.reading.read import RoundsRead, header_of, looks_of, planned_rounds, read_rounds
 from zlbench.report.reading.reproduce import commands_of
 from zlbench.report.reading.sightings import read_sightings
 from zlbench.report.reading.what_ran import with_kernels
+from zlbench.rounds.names import PLAN, Metric
 from zlbench.run_pairs import RunPair, is_run, pair_of_screen, pairs_of_screen, two_runs
 from zlbench.screen.candidates import read_candidates
 from zlbench.text import plural
@@ -79,7 +80,7 @@ def rounds_of(root: Path) -> Path:
 
 def is_rounds(root: Path) -> bool:
     """Whether it is a campaign or a root of repeated rounds."""
-    return any((root / name).is_file() for name in (REPEAT, CAMPAIGN))
+    return any((root / name).is_file() for name in (PLAN, CAMPAIGN))
 
 
 def source_of(paths: Sequence[Path]) -> Source:
@@ -108,7 +109,7 @@ def source_of(paths: Sequence[Path]) -> Source:
     if (root / "screen.tsv").is_file():
         return Source(kind=Kind.PAIRS, root=root, pairs=tuple(pairs_of_screen(root)))
     raise UsageError(
-        f"{root} is none of these: it holds no {REPEAT}, no {CAMPAIGN}, no screen.tsv and no pair of runs", hint=HOW
+        f"{root} is none of these: it holds no {PLAN}, no {CAMPAIGN}, no screen.tsv and no pair of runs", hint=HOW
     )
 
 
@@ -140,7 +141,7 @@ def _pairs(source: Source, *, allow: bool, details: bool) -> Measured:
 def _rounds(source: Source, *, allow: bool, details: bool) -> Measured:
     root, rounds = source.root, rounds_of(source.root)
     screen = _screen_lines(root / SCREEN) if rounds != root else ()
-    if not (rounds / REPEAT).is_file():
+    if not (rounds / PLAN).is_file():
         header = Header(title=source.title, metric=None, screen=screen, axis=_axis_text(root / SCREEN))
         return Measured(header=header, reason=_no_rounds(root))
     plan = _plan(rounds)
@@ -159,7 +160,7 @@ def _plan(rounds: Path) -> dict[str, Any]:
     Raises:
         UsageError: nobody can read it.
     """
-    plan = store.read_json(rounds / REPEAT)
+    plan = store.read_json(rounds / PLAN)
     try:
         Metric(plan.get("metric", Metric.LATENCY.value))
         axis_of_plan(plan)
@@ -169,7 +170,7 @@ def _plan(rounds: Path) -> dict[str, Any]:
             _ = (lane["lane"], [(str(op["dir"]), str(op["op"]), op["kind"]) for op in lane["ops"]])
     except FAULTS as fault:
         raise UsageError(
-            f"{rounds / REPEAT} cannot be read: {type(fault).__name__}: {fault}"[:300],
+            f"{rounds / PLAN} cannot be read: {type(fault).__name__}: {fault}"[:300],
             hint="It is torn, or of another version of zlbench: use the one that measured these rounds.",
         ) from fault
     return dict(plan)

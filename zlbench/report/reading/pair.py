@@ -13,7 +13,7 @@ from zlbench.report.model import OpReadings
 from zlbench.report.reading.cell import Cell, CellReader
 from zlbench.report.reading.collect import Collected
 from zlbench.report.reading.read import RoundsRead
-from zlbench.report.reading.tables import FALLBACKS
+from zlbench.rounds.names import MARKERS
 from zlbench.rounds.status import marker_counts
 from zlbench.run_pairs import RunPair
 
@@ -82,6 +82,6 @@ def _say(into: Collected, cells: tuple[Cell, Cell]) -> None:
         into.said(side, cell.outcome)
         if cell.outcome is not None:
             counts = marker_counts(cell.path, cell.outcome)
-            into.fallbacks.update({word: number for word, number in zip(FALLBACKS, counts, strict=True) if number})
+            into.fallbacks.update({word: number for word, number in zip(MARKERS, counts, strict=True) if number})
             if not cell.outcome.complete:
                 into.notes[f"side {side} ended with {cell.outcome.state.value} {cell.outcome.detail}".rstrip()] = None

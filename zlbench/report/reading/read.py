@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,19 +10,16 @@ from typing import Any
 from zlbench import guard, store
 from zlbench.axis import Axis
 from zlbench.identity import FILE_NAME, RunIdentity
-from zlbench.report.model import Header, Metric, OpReadings
+from zlbench.report.model import Header, OpReadings
 from zlbench.report.reading.cell import Cell, CellReader
 from zlbench.report.reading.collect import Collected
 from zlbench.report.reading.drift import Drift
 from zlbench.report.reading.kernels import kernel_dirs
 from zlbench.report.reading.tables import NOT_JUDGED, Judged, Tables
+from zlbench.rounds.names import CELL, FIRST_PAIR, PLAN, SETTLED, Metric
 from zlbench.rounds.order import sides_of
 from zlbench.rounds.plan import Schedule
 from zlbench.text import plural
-
-REPEAT = "repeat.json"
-FIRST_PAIR, SETTLED = "first_pair.json", "settled.json"
-_CELL = re.compile(r"r(\d+)_([AB])")
 
 
 @dataclass(kw_only=True)
@@ -55,7 +51,7 @@ def read_rounds(root: Path, axis: Axis | None, *, allow: bool = False) -> Rounds
     Args:
         allow: whether an operator counts although its first pair was not comparable.
     """
-    plan: Mapping[str, Any] = store.read_json(root / REPEAT) or {}
+    plan: Mapping[str, Any] = store.read_json(root / PLAN) or {}
     reading = _Reading(plan=plan, reader=CellReader(axis=axis), allow=allow, running=store.is_held(root))
     lanes = plan.get("lanes", ())
     for lane in lanes:
@@ -171,7 +167,7 @@ class _Reading:
 
 def _rounds(folder: Path) -> Iterator[tuple[int, Path, Path]]:
     """Numbers of the rounds that were begun, with the directories of both sides."""
-    matches = [_CELL.fullmatch(path.name) for path in folder.glob("r*_?")]
+    matches = [CELL.fullmatch(path.name) for path in folder.glob("r*_?")]
     for number in sorted({int(match[1]) for match in matches if match}):
         yield number, folder / f"r{number}_A", folder / f"r{number}_B"
 

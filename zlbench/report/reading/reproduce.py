@@ -9,7 +9,7 @@ from typing import Any
 
 from zlbench import store
 from zlbench.campaign.record import CAMPAIGN
-from zlbench.report.reading.read import REPEAT
+from zlbench.rounds.names import PLAN
 from zlbench.settings.option import Arity
 from zlbench.settings.source import SourceKind
 from zlbench.settings.table import BY_NAME
@@ -31,7 +31,7 @@ def commands_of(root: Path) -> tuple[str, ...]:
     if isinstance(campaign, Mapping) and isinstance(campaign.get("words"), Mapping):
         words = words_for("campaign", _texts(campaign["words"]), without=_OF_ONE_PLACE)
         return (_shell("campaign", words, campaign),)
-    rounds = store.read_json(root / REPEAT)
+    rounds = store.read_json(root / PLAN)
     if isinstance(rounds, Mapping) and isinstance(rounds.get("settings"), Mapping):
         words = [*_stored(rounds["settings"]), *_screen(rounds)]
         return (_shell("ab_repeat", words, rounds),) if words else ()

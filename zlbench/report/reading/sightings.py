@@ -17,7 +17,8 @@ from zlbench import store
 from zlbench.cells import CellOutcome
 from zlbench.report.model import CellSighting, TelemetryPoint
 from zlbench.report.reading.faults import FAULTS
-from zlbench.rounds.status import PAIR_COLUMNS, PAIRS_TSV, read_lines
+from zlbench.rounds.names import PAIRS_TSV
+from zlbench.rounds.status import PAIR_COLUMNS, read_lines
 from zlbench.smi import NOT_THROTTLING
 from zlbench.telemetry.lines import Reading
 from zlbench.telemetry.read import OF_CELL, TELEMETRY, Summary, from_json, read, summary
@@ -141,7 +142,7 @@ class _Lane:
         pairs.tsv has the line of the pair that took its place.
         """
         from zlbench.rounds.lane import lane_bounds
-        from zlbench.rounds.plan import Metric
+        from zlbench.rounds.names import Metric
 
         left, right = (_of_judge(path.with_name(re.sub("_[AB]", f"_{side}", path.name, count=1))) for side in "AB")
         if left is None or right is None:

@@ -8,11 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PAIRS, STATUS = "pairs.tsv", "status.tsv"
-FALLBACKS = ("AUTOTUNE_REPLAY_FALLBACK", "BENCHMARK_DIRECT_NO_CUDAGRAPH", "BENCHMARK_CAPTURE_POISONED")
-"""The three markers that are counted everywhere."""
-_COLUMNS = ("replay_fallback", "no_cudagraph", "capture_poisoned")
-"""Their columns in status.tsv."""
+from zlbench.rounds.names import MARKER_COLUMNS, MARKERS, PAIRS_TSV, STATUS_TSV
+
 _TRUE = frozenset({"1", "yes", "true", "valid"})
 
 
@@ -45,7 +42,7 @@ class Tables:
     def read(cls, folder: Path) -> Tables:
         """Read a lane's tables; what is missing or torn says nothing."""
         judged: dict[str, dict[int, Judged]] = {}
-        for line in _lines(folder / PAIRS):
+        for line in _lines(folder / PAIRS_TSV):
             tries = int(line.get("tries", "")) if line.get("tries", "").isdecimal() else 1
             found = Judged(
                 valid=line.get("valid", "").lower() in _TRUE, cause=line.get("cause", ""), tries=max(1, tries)
@@ -53,10 +50,10 @@ class Tables:
             judged.setdefault(line.get("op", ""), {})[int(line["round"])] = found  # the last one of a pair counts
         markers: dict[str, Counter[str]] = {}
         ended: dict[str, dict[int, tuple[str, ...]]] = {}
-        for line in _lines(folder / STATUS):
-            counts = (line.get(column, "") for column in _COLUMNS)
+        for line in _lines(folder / STATUS_TSV):
+            counts = (line.get(column, "") for column in MARKER_COLUMNS)
             markers.setdefault(line.get("op", ""), Counter()).update(
-                {word: int(count) for word, count in zip(FALLBACKS, counts, strict=True) if count.isdecimal()}
+                {word: int(count) for word, count in zip(MARKERS, counts, strict=True) if count.isdecimal()}
             )
             rounds = ended.setdefault(line.get("op", ""), {})
             number, side = int(line["round"]), line.get("side", "")

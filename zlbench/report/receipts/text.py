@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from zlbench.report.model import Metric
 from zlbench.report.prose import wording
 from zlbench.report.prose.markup import escaped, heads, line
 from zlbench.report.summary import Summary
+from zlbench.rounds.names import Metric
 
 _WHOLE = 4000
 """Characters of one text; beyond them it is no text that a person reads."""
